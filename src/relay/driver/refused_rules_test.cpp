@@ -78,8 +78,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
       options.lower.strict = true;
       Result<build::LoweredProgram> strict = lower_program(*module, {}, options);
       EXPECT_EQ(static_cast<bool>(strict), !here) << c.name;
-      if (!strict)
-        EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
+      if (!strict) EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
       lost |= here;
     }
     EXPECT_TRUE(lost) << "no program of this test uses the rule";
@@ -106,8 +105,7 @@ TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
       options.lower.strict = true;
       Result<Compiled> strict = compile(module_of(c), options);
       EXPECT_EQ(static_cast<bool>(strict), got.refusals.empty());
-      if (!strict)
-        EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
+      if (!strict) EXPECT_NE(render(strict.errors()).find("a bug in Relay, not in your program"), std::string::npos);
     }
   }
   for (const char* name : {"winograd", "strassen", "attention", "silu", "sliding"})

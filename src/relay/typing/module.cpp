@@ -31,7 +31,8 @@ Type Inference::global_type(const GlobalVar* global) {
     for (const auto& [name, unused] : module_->functions) names.push_back(name);
   std::optional<std::string> near = nearest(global->name, names);
   std::optional<std::string> part = prelude::part_with("@" + global->name);
-  report(DiagnosticKind::unknown_global, format("the module does not define the function @{}", global->name), global->span,
+  report(DiagnosticKind::unknown_global, format("the module does not define the function @{}", global->name),
+         global->span,
          part   ? format("import \"{}\" defines it", *part)
          : near ? format("did you mean @{}?", *near)
                 : format("define it: def @{}(...) {{ ... }}", global->name));

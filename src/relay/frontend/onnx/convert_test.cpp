@@ -237,9 +237,10 @@ TEST(OnnxConvert, Resizing) {
             "transpose image.grid_sample : " + f32("1, 3, 2, 7, 8"));
   EXPECT_EQ(imported("GridSample", 20, {x, in("1,6,7,2,2")}),
             "GridSample that computes 'o0': the grid should have 4 axes, but is " + f32("1, 6, 7, 2, 2"));
-  EXPECT_EQ(imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "cubic")}),
-            "GridSample that computes 'o0': method must be \"nearest\", \"bilinear\" or, for images, \"bicubic\", but is "
-            "\"bicubic\" for data (1, 3, 4, 5, 6)");
+  EXPECT_EQ(
+      imported("GridSample", 20, {in("1,3,4,5,6"), in("1,2,7,8,3")}, {text("mode", "cubic")}),
+      "GridSample that computes 'o0': method must be \"nearest\", \"bilinear\" or, for images, \"bicubic\", but is "
+      "\"bicubic\" for data (1, 3, 4, 5, 6)");
 }
 
 TEST(OnnxConvert, Indices) {
@@ -253,9 +254,10 @@ TEST(OnnxConvert, Indices) {
   EXPECT_EQ(imported("CumSum", 11, {in("2,3"), list({1})}), "cumsum : " + f32("2, 3"));
   EXPECT_EQ(imported("Trilu", 14, {in("2,3,3")}), "where : " + f32("2, 3, 3"));
   EXPECT_EQ(imported("EyeLike", 9, {in("2,3")}), ": " + f32("2, 3"));
-  EXPECT_EQ(imported("EyeLike", 9, {in("100000,100000")}),
-            "EyeLike that computes 'o0': a constant of 10000000000 elements would be made; all that an import makes may "
-            "have 268435456 bytes");
+  EXPECT_EQ(
+      imported("EyeLike", 9, {in("100000,100000")}),
+      "EyeLike that computes 'o0': a constant of 10000000000 elements would be made; all that an import makes may "
+      "have 268435456 bytes");
 }
 
 TEST(OnnxConvert, Normalisations) {
@@ -278,9 +280,9 @@ TEST(OnnxConvert, Normalisations) {
 TEST(OnnxConvert, WindowsTakenBack) {
   In columns = in("n,20,30"), image = list({6, 7}), block = list({2, 2});
   EXPECT_EQ(imported("Col2Im", 18, {columns, image, block}), "reshape nn.pad take sum reshape : " + f32("n, 5, 6, 7"));
-  EXPECT_EQ(
-      imported("Col2Im", 18, {columns, image, list({2})}),
-      "Col2Im that computes 'o0': image_shape, block_shape, strides, dilations and pads have 2, 1, 2, 2 and 4 elements");
+  EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2})}),
+            "Col2Im that computes 'o0': image_shape, block_shape, strides, dilations and pads have 2, 1, 2, 2 and 4 "
+            "elements");
   EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2, 3})}),
             "Col2Im that computes 'o0': the data is Tensor[(n, 20, 30), float32], not (N, C * 6, 25)");
   EXPECT_EQ(imported("Col2Im", 18, {columns, list({6, 1}), block}),
@@ -290,9 +292,9 @@ TEST(OnnxConvert, WindowsTakenBack) {
   std::vector<Bytes> window{integers("kernel_shape", {2, 2}), integers("strides", {2, 2})};
   EXPECT_EQ(imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 5, 5})}, window),
             "broadcast_to reshape reshape scatter_elements reshape nn.pad : " + f32("1, 1, 5, 5"));
-  EXPECT_EQ(
-      imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 3, 5})}, window),
-      "MaxUnpool that computes 'o0': output_shape is [1, 1, 3, 5], smaller than the result of the window: [1, 1, 4, 4]");
+  EXPECT_EQ(imported("MaxUnpool", 11, {in("1,1,2,2"), in("1,1,2,2:int64"), list({1, 1, 3, 5})}, window),
+            "MaxUnpool that computes 'o0': output_shape is [1, 1, 3, 5], smaller than the result of the window: [1, 1, "
+            "4, 4]");
   EXPECT_EQ(imported("MaxUnpool", 11, {in("n,1,2,2"), in("n,1,2,2:int64")}, window),
             "MaxUnpool that computes 'o0': X is Tensor[(n, 1, 2, 2), float32]; fixed sizes are needed");
 }
@@ -302,8 +304,9 @@ TEST(OnnxConvert, GridsAndMatrices) {
             "reshape nn.dense reshape transpose reshape : " + f32("n, 5, 6, 2"));
   EXPECT_EQ(imported("AffineGrid", 20, {in("2,3,4"), list({2, 1, 5, 6})}),
             "AffineGrid that computes 'o0': theta is Tensor[(2, 3, 4), float32], not (N, 2, 3)");
-  EXPECT_EQ(imported("AffineGrid", 20, {in("2,2,3"), list({3, 1, 5, 6})}),
-            "AffineGrid that computes 'o0': size is [3, 1, 5, 6], of another batch than theta Tensor[(2, 2, 3), float32]");
+  EXPECT_EQ(
+      imported("AffineGrid", 20, {in("2,2,3"), list({3, 1, 5, 6})}),
+      "AffineGrid that computes 'o0': size is [3, 1, 5, 6], of another batch than theta Tensor[(2, 2, 3), float32]");
   EXPECT_EQ(imported("CenterCropPad", 18, {in("n,20,8"), list({10, 9})}, {integers("axes", {1, 2})}),
             "strided_slice nn.pad : " + f32("n, 10, 9"));
   EXPECT_EQ(imported("CenterCropPad", 18, {in("n,20,8"), list({10, 9})}),
@@ -321,8 +324,9 @@ TEST(OnnxConvert, LayersWithAState) {
   EXPECT_EQ(imported("CausalConvWithState", 27, {in("n,4,t"), weight({4, 1, 3}), none(), in("n,4,2")},
                      {text("activation", "silu")}, 1),
             "concatenate nn.conv1d sigmoid multiply : " + f32("n, 4, t"));
-  EXPECT_EQ(imported("CausalConvWithState", 27, {in("n,4,t"), weight({4, 2, 3})}),
-            "CausalConvWithState that computes 'o0': the weight is Tensor[(4, 2, 3), float32], not (channels, 1, taps)");
+  EXPECT_EQ(
+      imported("CausalConvWithState", 27, {in("n,4,t"), weight({4, 2, 3})}),
+      "CausalConvWithState that computes 'o0': the weight is Tensor[(4, 2, 3), float32], not (channels, 1, taps)");
   EXPECT_EQ(imported("LinearAttention", 27, {in("2,t,8"), in("2,t,4"), in("2,t,6")},
                      {text("update_rule", "linear"), integer("q_num_heads", 3), integer("kv_num_heads", 2)}),
             "LinearAttention that computes 'o0': q_num_heads is 3, which kv_num_heads 2 does not divide");
