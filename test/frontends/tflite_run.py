@@ -18,9 +18,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "build" / "test-frontends"), str(ROOT / "test" / "python" / "tflite"), str(ROOT / "dev")]
 
-import cases  # noqa: E402
 import elementwise_cases  # noqa: E402, F401
 import fetch_models  # noqa: E402
+import lite_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import quantised_cases  # noqa: E402, F401
 import shape_cases  # noqa: E402, F401
@@ -94,7 +94,7 @@ def run_cases(only):
     """Compares all cases; returns the number of failures, and by operator the cases that agree in each type."""
     agree = collections.defaultdict(collections.Counter)
     failed = count = 0
-    for case in cases.CASES:
+    for case in lite_cases.CASES:
         if only not in case.name:
             continue
         count += 1

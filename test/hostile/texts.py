@@ -413,7 +413,7 @@ kinds(
 kinds(
     "no-main-checked",
     "a module without @main is a library: it is checked, and the lack is said",
-    fine("no @main"),
+    fine("without @main"),
     lambda v: v.program("def @f(%x: int32) { %x }", verb="check"),
 )
 kinds(

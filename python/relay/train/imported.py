@@ -123,4 +123,4 @@ def with_parameters(module: IRModule) -> tuple[IRModule, dict[str, np.ndarray]]:
     main, lifter = run_passes(module, ["infer_type"])["main"], _Lifter()
     body = lifter.visit(main.body)
     made = _with_main(module, [*main.params, *lifter.found.values()], body)
-    return made, {var.name_hint: np.array(as_numpy(one.data)) for one, var in lifter.found.items()}
+    return made, {var.name_hint: np.array(as_numpy(array(one.data))) for one, var in lifter.found.items()}

@@ -28,7 +28,7 @@ Result<ir::Module> in_mode(const ir::Module& module, Mode mode) {
 Result<Differences> compiled_differences(const Case& c, const Options& options) {
   RELAY_ASSIGN(Compiled compiled, compile(c.module, options));
   RELAY_ASSIGN(runtime::Value got, compiled.executable->call(c.inputs, {.threads = options.run.threads}));
-  return compare(got, c.reference, c.tolerance, options.run.output_names);
+  return compare(got, c.reference, c.tolerance, c.output_names);
 }
 
 Result<Blame> blame_import(const Model& model, const std::vector<runtime::Value>& inputs, const ValuesByName& reference,
@@ -79,7 +79,7 @@ static Outcome compiled_outcome(const Case& c, const Options& options) {
     at("running the program");
     const Result<runtime::Value> got = compiled->executable->call(c.inputs, {.threads = options.run.threads});
     if (!got) return refused(got.errors());
-    return {.differences = compare(*got, c.reference, c.tolerance)};
+    return {.differences = compare(*got, c.reference, c.tolerance, c.output_names)};
   });
 }
 
@@ -109,12 +109,11 @@ static Outcome outcome_behind(const std::vector<transform::PassInfo>& passes, co
     at("evaluating the program");
     const Result<runtime::Value> got = evaluated(after, c.inputs, EvalPrecision::Native);
     if (!got) return refused(got.errors());
-    return {.differences = compare(*got, c.reference, c.tolerance), .applied = applied};
+    return {.differences = compare(*got, c.reference, c.tolerance, c.output_names), .applied = applied};
   });
 }
 
-// --- blame
-// ------------------------------------------------------------------------------------------------------------
+// --- blame -----------------------------------------------------------------------------------------------------------
 namespace {
 using Passes = std::vector<transform::PassInfo>;
 

@@ -15,6 +15,7 @@ struct Case {
   std::vector<runtime::Value> inputs;
   runtime::Value reference;
   double tolerance = 1e-4;
+  std::vector<std::string> output_names{};  // empty: output0, ..., as for a part of a model
 };
 Result<Case> make_case(const ir::Module& module, std::vector<runtime::Value> inputs, double tolerance);
 // The meaning of the program in a mode: for training, the training forms of batch_norm and dropout, which may need one

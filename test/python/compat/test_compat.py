@@ -139,7 +139,7 @@ def test_attributes_that_are_outside_say_so():
         (lambda: tvm.get_global_func("relay.ext.none")(1), "registry"),
         (lambda: list(tvm.topi.nn.dense), "add-an-operator"),
         (lambda: tvm.ir.EnvFunc.get("tvm.relay.type_relation.Broadcast")(1), "registry"),
-        (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loops"),
+        (lambda: types.new_class("Mine", (tvm.tir.StmtMutator,)), "loop language"),
         (lambda: tvm.nonsense(), "from-tvm.md"),
         (lambda: tvm.relay.transform.ManifestLifetimes(), "planned when a program is built"),
         (lambda: tvm.relay.transform.NoSuchPass(), "there are: AlterOpLayout"),

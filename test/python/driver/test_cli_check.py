@@ -178,4 +178,4 @@ def test_check_reads_no_large_constant(tmp_path, place):
         (tmp_path / "w.bin").write_bytes(b"\2" * 100_000)
     assert cli("check", path).returncode == 0
     done = cli("compile", path, "-o", tmp_path / "out.rart")
-    assert done.returncode == 1 and "holds the byte 2" in done.stderr
+    assert done.returncode == 1 and "contains the byte 2" in done.stderr

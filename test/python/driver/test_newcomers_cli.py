@@ -166,7 +166,7 @@ def test_a_model_of_pytorch_is_compiled_to_a_file(net, tmp_path):
 
 def test_a_scripted_model_of_pytorch_asks_for_shapes(net, tmp_path):
     said = fails("R0601", "run", written(net, tmp_path, "scripted"), "--no-cache", timeout=300)
-    assert "does not say the shapes of its inputs: x" in said and "--shape x=" in said
+    assert "does not contain the shapes of its inputs: x" in said and "--shape x=" in said
 
 
 def test_without_a_python_that_has_torch_it_says_so(net, tmp_path, monkeypatch):

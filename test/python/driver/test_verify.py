@@ -174,7 +174,7 @@ def test_batch_norm_and_dropout_are_verified_in_the_meaning_of_training(tmp_path
 def test_an_engine_is_no_reference_of_training(tmp_path):
     leaky(tmp_path / "m.onnx")
     refused = cli("verify", tmp_path / "m.onnx", "--reference", "onnx", "--mode", "training")
-    assert refused.returncode == 1 and "in inference, not in training" in refused.stderr
+    assert refused.returncode == 1 and "in inference mode, not in training mode" in refused.stderr
 
 
 def test_an_input_may_be_an_expression_in_a_file(tmp_path):

@@ -42,5 +42,5 @@ def test_onednn_keeps_nan():
             if "built without" in str(error):
                 pytest.skip("built without oneDNN")
             raise
-        assert np.isnan(own).any(), name
+        assert np.isnan(own).any() != (name == "MaxPool"), name  # ONNX's MaxPool ignores NaN
         np.testing.assert_allclose(other, own, rtol=1e-4, atol=1e-4, err_msg=name)

@@ -234,7 +234,7 @@ def test_what_a_callback_may_give():
         def callback(self, pre, post, node_map):
             return None
 
-    with pytest.raises(TypeError, match="gave NoneType, not an expression"):
+    with pytest.raises(TypeError, match="returned NoneType, not an expression"):
         rewrite(Nothing(), relay.nn.relu(X))
 
     class Foreign(Count):

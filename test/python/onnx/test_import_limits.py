@@ -43,5 +43,5 @@ def test_constants_of_an_import_have_a_limit_of_their_own():
         '<ir_version: 8, opset_import: ["" : 17]> net (float[64,64] x) => (float[64,64] y) { y = EyeLike(x) }'
     )
     relay.frontend.from_onnx(model, import_limits={"constants": 4 * 64 * 64})
-    with pytest.raises(relay.CompileError, match="all that an import makes may have 16383 bytes"):
+    with pytest.raises(relay.CompileError, match="all constants of an import may have at most 16383 bytes"):
         relay.frontend.from_onnx(model, import_limits={"constants": 4 * 64 * 64 - 1})

@@ -135,7 +135,7 @@ LISTS = {
         '(float[1,t,1] x, int64 by, int64 n) => (float[1,a,b,2] y) { y = STFT(x, by, "", n) }',
         [(draw(1, 8, 1), np.array(2), np.array(4))],
         [(draw(1, 8, 1), np.array(0), np.array(4)), (draw(1, 8, 1), np.array(2), np.array(20))],
-        "frame_(step is below 1|length is more).*STFT",
+        "frame_(step|length exceeds).*STFT",
     ),
 }
 

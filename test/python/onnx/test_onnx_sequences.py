@@ -178,7 +178,7 @@ def test_optional_tensor_as_input():
         ("sequence", {}, "R0403", "'s' is a sequence, and its tensors are unknown"),
         ("optional", {}, "R0403", "'s' is optional, and it is unknown whether it is present"),
         ("sequence", {"s": (2, 3)}, "R0504", "is that of a single tensor"),
-        ("optional", {"s": [(2,), (3,)]}, "R0504", "'s' is one tensor at most"),
+        ("optional", {"s": [(2,), (3,)]}, "R0504", "'s' is at most one tensor"),
         ("sequence", {"s.0": (2,), "s.2": (2,)}, "R0504", "'s.2', but the model has no such input"),
         ("sequence", {"s": [(-1, 3)]}, "R0504", "'s.0', whose sizes are not all known"),
         ("sequence", {"s": [(-2, 3)]}, "R0504", "'s.0', [-2, 3], has a negative size"),

@@ -88,7 +88,7 @@ def test_gradients_of_several_inputs():
 
 @pytest.mark.parametrize("gradient, said", [
     (None, "cannot be differentiated"),
-    (lambda x, result, seed: [seed, seed], "gives 2 expressions, and there are 1 inputs"),
+    (lambda x, result, seed: [seed, seed], "returns 2 expressions, but the operator has 1 inputs"),
     (lambda x, result, seed: 3.0, "gives a float, not an expression or None"),
     (lambda x, result, seed: 1 / 0, "ZeroDivisionError"),
     (lambda x, result, seed: relay.sum(seed), "Tensor[(4), float32]"),
@@ -276,12 +276,12 @@ COMPUTES = [
     (lambda x: x, "opaque", "a result is an input"),
     (lambda x: 3, "opaque", "expected a te.Tensor or a tuple of them"),
     (lambda x: te.compute(x.shape, lambda i, j: 1.0), "opaque", "expected a number of a tensor expression"),
-    (lambda x: te.compute(x.shape, lambda i, j: x[i]), "opaque", "has 2 axes, 1 indices are given"),
+    (lambda x: te.compute(x.shape, lambda i, j: x[i]), "opaque", "has 2 axes, but 1 indices are given"),
     (lambda x: te.compute(x.shape, lambda i, j: x[i, j] + j), "opaque", "operands are float32 and int64"),
     (lambda x: te.compute(x.shape, lambda i, j: te.exp(j)), "opaque", "exp is for floats"),
     (lambda x: te.compute(x.shape, lambda i, j: x[i, 5 - j]), "elementwise", "at other indices than its own"),
     (lambda x: te.sum(x.shape, (6,), lambda i, j, k: x[i, k]), "injective", "reduces"),
-    (lambda x: te.compute(x.shape, lambda i, j: x[i, j] if i else x[i, j]), "opaque", "has no value yet"),
+    (lambda x: te.compute(x.shape, lambda i, j: x[i, j] if i else x[i, j]), "opaque", "has no value while"),
     (lambda x: (te.compute(x.shape, lambda i, j: x[i, j]),) * 2, "opaque", "it computes 2 tensors"),
 ]
 

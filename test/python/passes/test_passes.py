@@ -131,7 +131,7 @@ def test_programs_in_blocks_are_compiled_without():
 
 def test_operators_without_blocks_say_so():
     x, w = relay.var("x", shape=(1, 4, 5, 5, 5)), relay.var("w", shape=(4, 4, 3, 3, 3))
-    with pytest.raises(relay.CompileError, match="nn.conv3d cannot be in .*: it does not support blocks"):
+    with pytest.raises(relay.CompileError, match="nn.conv3d cannot use .*: it does not support blocks"):
         transform.ConvertLayout({"nn.conv3d": ["NCDHW4c"]})(relay.module(relay.nn.conv3d(x, w)))
 
 

@@ -1,7 +1,7 @@
 """Arithmetic, activations, comparison, selection."""
 
 import numpy as np
-from cases import case, floats, one, with_constants
+from lite_cases import case, floats, one, with_constants
 
 # --- element by element -----------------------------------------------------------------------------------------------
 

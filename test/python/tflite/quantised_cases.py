@@ -2,7 +2,7 @@
 are those of the reals, and a result may be one step away from them."""
 
 import numpy as np
-from cases import CASES, Case, i32
+from lite_cases import CASES, Case, i32
 from writer import SAME, VALID
 
 LIMITS = {"int8": (-128, 127), "uint8": (0, 255)}

@@ -1,7 +1,7 @@
 """Shapes, indices, reductions, control flow."""
 
 import numpy as np
-from cases import CASES, case, floats, i32, one, with_constants
+from lite_cases import CASES, case, floats, i32, one, with_constants
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 import quantised_cases  # noqa: F401
 import shape_cases  # noqa: F401
 import window_cases  # noqa: F401
-from cases import CASES, i32
+from lite_cases import CASES, i32
 from writer import SAME, Model
 
 import relay

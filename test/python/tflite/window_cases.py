@@ -1,7 +1,7 @@
 """Convolutions, pools, products of matrices, images in another size."""
 
 import numpy as np
-from cases import case, floats, i32, one, with_constants
+from lite_cases import case, floats, i32, one, with_constants
 from writer import SAME, VALID
 
 # --- products and windows ---------------------------------------------------------------------------------------------

@@ -230,7 +230,9 @@ def test_torchscript_files(tmp_path):
     network, x, path = torch.nn.Linear(3, 2), f(2, 3), tmp_path / "network.pt"
     torch.jit.script(network).save(path)
     same(relay.compile(relay.from_pytorch(path, (x,)))(x), network(x))
-    with pytest.raises(relay.CompileError, match=r"a TorchScript file, which does not say (.|\n)*relay.from_pytorch\("):
+    with pytest.raises(
+        relay.CompileError, match=r"a TorchScript file, which does not describe (.|\n)*relay.from_pytorch\("
+    ):
         relay.load(path)
     torch.save(network.state_dict(), path)
     with pytest.raises(relay.CompileError, match=r"is not a TorchScript file(.|\n)*torch.jit.save"):

@@ -199,7 +199,7 @@ def test_constants_without_axes(dtype):
 
 @pytest.mark.parametrize("shapes, said", [
     ({"y": {0: AUTO}}, "names the input 'y', but forward() takes: x"),
-    (({0: AUTO}, None), "something of 2 inputs, but there are 1"),
+    (({0: AUTO}, None), "has entries for 2 inputs, but there are 1"),
 ])  # fmt: skip
 def test_dynamic_shapes_of_other_inputs(shapes, said):
     with pytest.raises(relay.CompileError, match=re.escape(said)):

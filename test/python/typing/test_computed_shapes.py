@@ -56,7 +56,7 @@ CASES = {
         "%s: Tensor[(2), int32]",
         "dyn.full(1f, %s)",
         [np.array([2, -3], "int32")],
-        ["dyn.full: ", "`shape` is [2, -3], of what must be: (rank,) sizes not below 0"],
+        ["dyn.full: ", "`shape` is [2, -3], of what must be: (rank,) non-negative sizes"],
     ),
     "too large": (
         "%s: Tensor[(2), int64]",

@@ -96,7 +96,7 @@ def _with_state(module, state):
         module.load_state_dict(state)
     except Exception as error:  # RuntimeError, or any exception of a value that is not a dict
         raise wrong_input(
-            f"the state dict is not of the {type(module).__name__}: {error}",
+            f"the state dict does not belong to the {type(module).__name__}: {error}",
             "give what state_dict() of a module of the same class with the same sizes returns",
         ) from error
     return module

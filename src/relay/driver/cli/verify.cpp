@@ -138,20 +138,18 @@ static Result<Question> make_question(const VerifyOptions& options, bool as_writ
   RELAY_ASSIGN(std::vector<input::Port> ports, input::input_ports(model.module));
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
   for (const std::string& note : inputs.notes) print_message(note);
+  driver::Case c{model.module, std::move(inputs.values), {}, options.tolerance, model.output_names};
   if (!options.reference.empty()) {
-    RELAY_ASSIGN(runtime::Value reference, results_of_reference(options, model, ports, inputs.values));
-    return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
-                    std::move(ports),
-                    std::move(compilation)};
+    RELAY_ASSIGN(c.reference, results_of_reference(options, model, ports, c.inputs));
+    return Question{std::move(c), std::move(ports), std::move(compilation)};
   }
   const Progress progress(format("evaluating {} in double precision", options.model));
   if (as_written && model.form == driver::ModelForm::Onnx) {
-    RELAY_ASSIGN(runtime::Value reference, results_as_written(options, compilation, inputs.values));
-    return Question{{model.module, std::move(inputs.values), std::move(reference), options.tolerance},
-                    std::move(ports),
-                    std::move(compilation)};
+    RELAY_ASSIGN(c.reference, results_as_written(options, compilation, c.inputs));
+  } else {
+    RELAY_ASSIGN(driver::Case evaluated, driver::make_case(c.module, c.inputs, options.tolerance));
+    c.reference = std::move(evaluated.reference);
   }
-  RELAY_ASSIGN(driver::Case c, driver::make_case(model.module, std::move(inputs.values), options.tolerance));
   return Question{std::move(c), std::move(ports), std::move(compilation)};
 }
 

@@ -476,7 +476,7 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
                              main->span,
                              {},
                              {},
-                             "divide @main into smaller functions",
+                             "divide @main into smaller functions, or leave out partial_evaluate",
                              Severity::Warning});
     return module;
   }
