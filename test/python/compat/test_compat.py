@@ -134,7 +134,7 @@ def test_attributes_that_are_outside_say_so():
 
     for get, reason in [
         (lambda: tvm.te.create_schedule([]), "tour.md"),
-        (lambda: tvm.tir.PrimFunc([], None), "loops"),
+        (lambda: tvm.tir.PrimFunc([], None), "loop language"),
         (lambda: tvm.relay.transform.memory_plan.MemoryPlan(), "planned when a program is built"),
         (lambda: tvm.get_global_func("relay.ext.none")(1), "registry"),
         (lambda: list(tvm.topi.nn.dense), "add-an-operator"),
