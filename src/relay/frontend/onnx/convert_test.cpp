@@ -254,10 +254,9 @@ TEST(OnnxConvert, Indices) {
   EXPECT_EQ(imported("CumSum", 11, {in("2,3"), list({1})}), "cumsum : " + f32("2, 3"));
   EXPECT_EQ(imported("Trilu", 14, {in("2,3,3")}), "where : " + f32("2, 3, 3"));
   EXPECT_EQ(imported("EyeLike", 9, {in("2,3")}), ": " + f32("2, 3"));
-  EXPECT_EQ(
-      imported("EyeLike", 9, {in("100000,100000")}),
-      "EyeLike that computes 'o0': a constant of 10000000000 elements would be made; all that an import makes may "
-      "have 268435456 bytes");
+  EXPECT_EQ(imported("EyeLike", 9, {in("100000,100000")}),
+            "EyeLike that computes 'o0': a constant of 10000000000 elements would be created, but all constants of an "
+            "import may have at most 268435456 bytes");
 }
 
 TEST(OnnxConvert, Normalisations) {
@@ -283,8 +282,9 @@ TEST(OnnxConvert, WindowsTakenBack) {
   EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2})}),
             "Col2Im that computes 'o0': image_shape, block_shape, strides, dilations and pads have 2, 1, 2, 2 and 4 "
             "elements");
-  EXPECT_EQ(imported("Col2Im", 18, {columns, image, list({2, 3})}),
-            "Col2Im that computes 'o0': the data is Tensor[(n, 20, 30), float32], not (N, C * 6, 25)");
+  EXPECT_EQ(
+      imported("Col2Im", 18, {columns, image, list({2, 3})}),
+      "Col2Im that computes 'o0': the data is Tensor[(n, 20, 30), float32], but the shapes require (N, C * 6, 25)");
   EXPECT_EQ(imported("Col2Im", 18, {columns, list({6, 1}), block}),
             "Col2Im that computes 'o0': the window is larger than the image along axis 1");
   EXPECT_EQ(imported("Col2Im", 18, {columns, list({2147483647, 2147483647}), block}, {integers("dilations", {1, 0})}),

@@ -325,13 +325,13 @@ TEST(OnnxImport, SparseTensorsBecomeDense) {
 
 TEST(OnnxImport, SparseTensorsThatAreNone) {
   const std::vector<std::pair<Bytes, std::string>> cases = {
-      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 6}), "an index that is not of an element of [2, 3]"},
-      {sparse("w", {2, 3}, {5, 7}, {2}, {-1, 5}), "an index that is not of an element"},
-      {sparse("w", {2, 3}, {5, 7}, {2, 2}, {0, 1, 0, 3}), "an index that is not of an element"},
-      {sparse("w", {2, 3}, {5, 7}, {2}, {5, 1}), "not in order"},
-      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 1}), "not in order"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 6}), "an index outside of [2, 3]"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {-1, 5}), "an index outside of"},
+      {sparse("w", {2, 3}, {5, 7}, {2, 2}, {0, 1, 0, 3}), "an index outside of"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {5, 1}), "indices that are not sorted"},
+      {sparse("w", {2, 3}, {5, 7}, {2}, {1, 1}), "indices that are not sorted"},
       {sparse("w", {2, 3}, {5, 7}, {3}, {1, 2, 3}), "as indices of values of shape [2]"},
-      {sparse("w", {1 << 20, 1 << 20}, {5}, {1}, {1}), "would take 4398046511104 bytes"},
+      {sparse("w", {1 << 20, 1 << 20}, {5}, {1}, {1}), "would need 4398046511104 bytes"},
       {sparse("w", {-1, 3}, {5}, {1}, {1}), "negative or too large"},
       {sparse("w", std::vector<int64_t>(40, 1), {5}, {1}, {0}), "more than 32 dimensions"},
   };
