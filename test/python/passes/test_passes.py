@@ -214,3 +214,11 @@ def test_a_level_has_the_passes_of_the_levels_below_in_their_order():
             assert all(name in rest for name in lower), (lower, higher)
         for names in levels:
             assert names[-1] == "fuse_ops" and ("training_forms" in names) == (mode == "training")
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_a_constant_behind_stop_fusion(level):
+    w, g = relay.var("w", shape=(4,)), relay.var("g", shape=(4,))
+    half = relay.annotation.stop_fusion(relay.const(0.5))
+    model = relay.compile(relay.module(relay.add(relay.multiply(w, half), g)), opt_level=level)
+    np.testing.assert_array_equal(model(np.full(4, 3, "float32"), np.ones(4, "float32")), np.full(4, 2.5, "float32"))
