@@ -7,21 +7,20 @@ import pathlib
 import shutil
 
 import pytest
+from playwright import sync_api
 from programs import EXAMPLES, ROOT, cli
 from reports import HOSTILE, chain, hostile, transformer
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="make test-tools installs playwright")
 CHROMIUM = shutil.which("chromium")
 PICTURES = ROOT / "build" / "test-tools" / "pictures"
 SWITCHES = (
     "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync".split()
 )
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="the package chromium is not installed")
-
 
 @pytest.fixture(scope="session")
 def browser():
+    assert CHROMIUM, "the package chromium is missing: `dev/setup tools` installs it"
     with sync_api.sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield started
