@@ -110,7 +110,7 @@ class Compilation {
     return state;
   }
 
-  // What a step did to each row: "added", "removed", "changed" (another operation, type or attribute), "rewired" (reads
+  // The effect of a step on each row: "added", "removed", "changed" (another operation, type or attribute), "rewired" (reads
   // other values) or "moved" (into another function). A value that only got a name is the same value.
   changes(step) {
     if (this.recentChanges.has(step)) return this.recentChanges.get(step);
@@ -148,7 +148,7 @@ class Compilation {
     for (const group of this.groupsOf(place)) for (const kernel of this.groups[group].kernels) found.add(kernel);
     return [...found];
   }
-  // Where a place of the model went: its kernels, the pass that removed it, or what else became of it.
+  // The fate of a place of the model: its kernels, the pass that removed it, or another reason for having none.
   fateOf(place) {
     const kernels = this.kernelsOf(place);
     if (kernels.length) return { kernels };

@@ -165,7 +165,7 @@ function containerNote(box) {
 
 // --- overlays --------------------------------------------------------------------------------------------------------
 
-// What colours the boxes: {name, value: (compilation, state, row) => a number or a text, or null; unit}.
+// The ways to colour the boxes: {name, value: (compilation, state, row) => a number or a text, or null; unit}.
 const OVERLAYS = {
   none: { name: "operators" },
   bytes: { name: "bytes of the result", unit: "B", value: (c, s, row) => (c.bytes(s, row) > 0 ? c.bytes(s, row) : null) },

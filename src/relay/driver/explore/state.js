@@ -320,7 +320,7 @@ const app = {
     else if (box) this.pick(pane, box);
   },
 
-  // What tests assert.
+  // A summary of the page, which tests assert.
   state() {
     const pane = this.active;
     return {

@@ -235,7 +235,7 @@ Result<Model> read_model(const std::string& path, const std::string& content) {
   } catch (const FlatError& error) {
     return broken(error.is_limit ? DiagnosticKind::limit_exceeded : DiagnosticKind::corrupt_file,
                   format("at byte {}: {}", error.position, error.what),
-                  error.is_limit ? "a model of so many parts cannot be read: split it"
+                  error.is_limit ? "split the model, which has more parts than the limit"
                                  : "the file is damaged or cut off: download or write it again");
   }
   return model;
