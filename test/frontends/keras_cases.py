@@ -300,7 +300,7 @@ def attention():
     graph("MultiHeadAttention masked", lambda x: (lambda e: L.MultiHeadAttention(2, 4)(e, e))(
         L.Embedding(5, 6, mask_zero=True)(x)), (2, 9), dtype="int32", inputs=lambda rng: [np.maximum(
             rng.integers(0, 5, (2, 9)), np.arange(9) == 0).astype(np.int32)])  # fmt: skip
-    graph("GroupQueryAttention", lambda x, y: L.GroupQueryAttention(4, 4, 2)(x, y), SEQUENCE, (2, 5, 8))
+    graph("GroupQueryAttention", lambda x, y: L.GroupQueryAttention(4, 4, 2)(x, y), SEQUENCE, (2, 5, 6))
     graph("GroupQueryAttention one key", lambda x: L.GroupQueryAttention(4, 4, 1, use_bias=False)(x, x), SEQUENCE)
     graph("GroupQueryAttention causal", lambda x: L.GroupQueryAttention(4, 4, 4)(x, x, use_causal_mask=True), SEQUENCE)
 

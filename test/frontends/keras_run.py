@@ -80,7 +80,7 @@ def randomise(model, rng):
         path = getattr(weight, "path", weight.name)
         if np.dtype(weight.dtype).kind != "f" and weight.dtype not in ("float16", "bfloat16"):
             continue
-        if "variance" in path or "vector_u" in path:
+        if "variance" in path or "vector_u" in path or path.endswith("/mean"):
             continue
         shape = tuple(weight.shape)
         scale = 0.6 if len(shape) < 2 else min(0.6, 1.7 / np.sqrt(np.prod(shape[:-1])))

@@ -11,7 +11,7 @@ from ..common.problems import Refused
 from .config import Object, value_of
 from .conversion import Conversion, axes_of, axis_of, dtype_of, number, shape_of
 
-_LARGE = {"float16": -3e4}  # for masked elements before a softmax; -1e9 for other types
+LOW = {"float16": -3e4}  # for masked elements before a softmax; -1e9 for other types
 
 
 def _n(x, value):
@@ -109,7 +109,7 @@ def softmax(x, axis=-1):
 
 def masked_softmax(x, mask, axis=-1):
     """A softmax without the elements where the mask is false. It is 0 where everything is masked."""
-    low = _n(x, _LARGE.get(dtype_of(x), -1e9))
+    low = _n(x, LOW.get(dtype_of(x), -1e9))
     return op.where(mask, softmax(op.where(mask, x, low), axis), op.zeros_like(x))
 
 

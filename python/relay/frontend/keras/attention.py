@@ -11,7 +11,7 @@ import numpy as np
 from ... import op
 from ...ir.expr import const
 from ..common.problems import Refused
-from .activations import masked_softmax, softmax
+from .activations import LOW, masked_softmax, softmax
 from .conversion import Conversion, Value, each, known, number, shape_of
 from .linear import matmul
 
@@ -158,7 +158,12 @@ def _heads(query, key, value, mask, scale: float, want_scores: bool):
     if groups > 1:
         key, value = (op.repeat(one, repeats=groups, axis=1) for one in (key, value))
     scores = op.einsum([op.multiply(query, number(scale, _dtype(query))), key], equation="nhtd,nhsd->nhts")
-    weights = softmax(scores) if mask is None else masked_softmax(scores, mask)
+    if mask is None:
+        weights = softmax(scores)
+    elif want_scores:
+        weights = masked_softmax(scores, mask)
+    else:  # a query that keeps no key takes the mean of all values
+        weights = softmax(op.where(mask, scores, number(LOW.get(_dtype(scores), -1e9), _dtype(scores))))
     made = op.einsum([weights, value], equation="nhts,nhsd->nthd")
     return made, weights
 

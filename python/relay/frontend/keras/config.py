@@ -14,6 +14,7 @@ from ...errors import told
 from ..common.problems import Refused
 
 NETWORKS = ("Functional", "Model", "Sequential")
+_OF_LAYERS = {"trainable", "batch_shape", "batch_input_shape", "sparse"}  # keys that operations do not have
 _MOST_NESTED = 24  # networks inside networks
 
 
@@ -116,7 +117,7 @@ def _layer(config: object, depth: int) -> Layer:
     if not isinstance(name, str) or not isinstance(module, str):
         raise malformed(f"a layer of the class {kind} has a name that is not a text")
     network = network_of(config, depth + 1) if is_network else None
-    is_bare = not module and not is_network and not own.keys() & {"trainable", "dtype", "batch_shape", "sparse"}
+    is_bare = not module and not is_network and not own.keys() & _OF_LAYERS
     operation = module.startswith("keras.src.ops") or is_bare or kind in ("TFOpLambda", "SlicingOpLambda")
     made = Layer(name, kind, own, module, operation, network)
     nodes = config.get("inbound_nodes") or []

@@ -88,7 +88,7 @@ def _encoded(c: Conversion, indices, depth: int, mode: str, weights=None):
     """Returns categories as integers, or as vectors: one_hot, multi_hot, count."""
     dtype = c.compute
     if mode == "int":
-        return op.cast(indices, dtype)
+        return op.cast(indices, "int64" if c.is_keras_2 else "int32")
     sizes = shape_of(indices)
     if mode == "one_hot":
         indices = op.squeeze(indices, axis=[-1]) if len(sizes) > 1 and sizes[-1] == 1 else indices

@@ -112,8 +112,9 @@ def up_sampling(rank: int):
 
 def resized(x, sizes: list[int], method: str, channels_first: bool):
     """Returns images at another size. Half-pixel centres; the nearest pixel is that in which a centre lies."""
+    mode = "tf_half_pixel_for_nn" if method == "nearest_neighbor" else "half_pixel"
     how = {"cubic_alpha": -0.5, "cubic_exclude": 1} if method == "cubic" else {}
     return op.image.resize2d(
         x, size=sizes, layout=layout(2, channels_first), method=method, rounding_method="floor",
-        coordinate_transformation_mode="half_pixel", out_dtype=dtype_of(x), **how,
+        coordinate_transformation_mode=mode, out_dtype=dtype_of(x), **how,
     )  # fmt: skip
