@@ -141,8 +141,13 @@ build/test-frontends/ready: test/frontends/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready ## Compare TFLite operators and real models with LiteRT; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+build/test-keras/ready: test/frontends/keras_requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

@@ -220,7 +220,8 @@ def preprocessing():
     for name in ("RandomFlip", "RandomBrightness", "RandomContrast", "RandomRotation", "RandomZoom",
                  "RandomTranslation"):  # fmt: skip
         arguments = () if name == "RandomFlip" else (0.2, 0.2) if name == "RandomTranslation" else (0.2,)
-        layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE)
+        forms = (".keras", "live") if name == "RandomBrightness" else Case.forms  # Keras cannot write it to .h5
+        layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=forms)
     for name in ("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout"):
         layer(name, lambda n=name: getattr(L, n)(0.5), (3, 8))
     for rank in (1, 2, 3):

@@ -11,7 +11,6 @@ from typing import BinaryIO, Protocol, TypeAlias
 from .. import _core
 from ..errors import wrong_input
 from . import keras, pytorch
-from .files import is_keras_file
 from .keras.file import is_keras
 
 _WANTED = (
@@ -54,11 +53,11 @@ class Source:
         """The format: "ONNX model", "TFLite model", "Relay program", "artifact", "pytorch" or "keras"."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
-        if self.keras_model is not None or self._is_keras:
+        if self.keras_model is not None or (self.bytes is not None and is_keras(self.bytes)):
             return "keras"
         form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
         if form != "PyTorch model":
-            return form
+            return "keras" if form == "Keras model" else form
         if pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not describe its inputs",
@@ -72,12 +71,6 @@ class Source:
         if self.bytes is None:
             return self.name.endswith(".pt2") and os.path.isfile(self.name)
         return self.bytes.startswith(b"PK\x03\x04") and b"archive_format" in self.bytes
-
-    @property
-    def _is_keras(self) -> bool:
-        if self.bytes is None:
-            return os.path.isfile(self.name) and is_keras_file(self.name)
-        return is_keras(self.bytes)
 
     @property
     def is_read_by_python(self) -> bool:

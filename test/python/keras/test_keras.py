@@ -1,5 +1,5 @@
-"""Keras models without Keras: files made by keras_files.py, against values derived in NumPy. test/frontends/keras_run.py
-compares every layer with Keras."""
+"""Keras models without Keras: files made by keras_files.py, against values derived in NumPy.
+test/frontends/keras_run.py compares every layer with Keras."""
 
 import json
 
@@ -82,7 +82,8 @@ def test_a_shared_network_is_called_twice():
 def test_layers_of_one_class_are_counted():
     config = sequential(input_layer("x", 4), dense("a", 3), dense("b", 3), dense("c", 3))
     square = random(3, 3)
-    content = archive(config, {"layers/dense": [W, B], "layers/dense_1": [square, B], "layers/dense_2": [2 * square, B]})
+    weights = {"layers/dense": [W, B], "layers/dense_1": [square, B], "layers/dense_2": [2 * square, B]}
+    content = archive(config, weights)
     x = random(2, 4)
     close(relay.compile(content)(x), ((x @ W + B) @ square + B) @ (2 * square) + B)
 
@@ -234,7 +235,8 @@ def test_everything_that_is_missing_is_listed_at_once():
         relay.load(archive(unknown(), {"layers/dense": [W, B]}))
     said = str(raised.value)
     for text in ("the layer Lambda: it holds Python code, which is not run, first in `l`",
-                 "the layer Mine (2 times), first in `m`", "the layer StringLookup: it takes texts", "custom_layers"):  # fmt: skip
+                 "the layer Mine (2 times), first in `m`", "the layer StringLookup: it takes texts",
+                 "custom_layers"):  # fmt: skip
         assert text in said
 
 
@@ -263,7 +265,7 @@ def test_sizes_and_their_conflicts():
     content = network()
     assert [port.shape for port in relay.compile(content).inputs] == [("batch", 4)]
     assert [port.shape for port in relay.compile(content, shapes={"x": (7, 4)}).inputs] == [(7, 4)]
-    with pytest.raises(relay.InputError, match=r"input `x` has the shape \(any, 4\) in the model, and \(7, 5\) is given"):
+    with pytest.raises(relay.InputError, match=r"the shape \(any, 4\) in the model, and \(7, 5\) is given"):
         relay.load(content, shapes={"x": (7, 5)})
 
 

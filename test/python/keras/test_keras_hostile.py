@@ -1,4 +1,5 @@
-"""Files of Keras that are cut, contradictory or made to do harm: a diagnostic each, without a crash or a huge allocation."""
+"""Files of Keras that are cut, contradictory or made to do harm: a diagnostic each, without a crash or a huge
+allocation."""
 
 import copy
 import io
@@ -133,7 +134,8 @@ def graph(*layers, inputs=("x",), outputs=("d",)):
 
 def test_graphs_that_are_none():
     add = layer("Add", "a")
-    refused(graph(called(add, [[tensor("x"), tensor("d")]]), called(dense("d", 3), tensor("a"))), "needs its own result")
+    of_itself = called(add, [[tensor("x"), tensor("d")]])
+    refused(graph(of_itself, called(dense("d", 3), tensor("a"))), "needs its own result")
     refused(graph(called(dense("d", 3), tensor("d"))), "the layer `d` needs its own result")
     refused(graph(called(dense("d", 3), tensor("nothing"))), "no call 0 of a layer `nothing`")
     refused(graph(called(dense("d", 3), tensor("x", 7))), "no call 7 of a layer `x`")

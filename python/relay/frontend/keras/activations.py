@@ -9,7 +9,7 @@ import numpy as np
 from ... import op
 from ..common.problems import Refused
 from .config import Object, value_of
-from .conversion import Conversion, axes_of, axis_of, dtype_of, number, shape_of
+from .conversion import MOST_ELEMENTS, Conversion, axes_of, axis_of, bounded, dtype_of, number, shape_of
 
 LOW = {"float16": -3e4}  # for masked elements before a softmax; -1e9 for other types
 
@@ -124,6 +124,7 @@ def sparsemax(x, axis=-1):
     size = shape_of(x)[axis]
     if not isinstance(size, int):
         raise Refused("sparsemax over an axis whose size is known only at run time")
+    bounded(size, MOST_ELEMENTS, "the size of a sparsemax")
     ranked = op.sort(x, axis=axis, is_ascend=False)
     around = [size if place == axis else 1 for place in range(rank)]
     counts = op.reshape(op.cast(_counts(size), dtype_of(x)), newshape=around)

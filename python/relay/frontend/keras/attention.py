@@ -12,7 +12,7 @@ from ... import op
 from ...ir.expr import const
 from ..common.problems import Refused
 from .activations import LOW, masked_softmax, softmax
-from .conversion import Conversion, Value, each, known, number, shape_of
+from .conversion import MOST_ELEMENTS, Conversion, Value, bounded, dtype_of, each, known, number, shape_of
 from .linear import matmul
 
 
@@ -31,6 +31,7 @@ def _near(query, value, is_causal: bool, window: int | None):
     is asked for."""
     if not is_causal and window is None:
         return None
+    bounded(_steps(query) * _steps(value), MOST_ELEMENTS, "the size of a mask")
     rows, columns = np.arange(_steps(query))[:, None], np.arange(_steps(value))[None, :]
     kept = np.ones((rows.size, columns.size), bool)
     kept &= rows >= columns if is_causal else True
@@ -157,19 +158,15 @@ def _heads(query, key, value, mask, scale: float, want_scores: bool):
     groups = shape_of(query)[1] // shape_of(key)[1]
     if groups > 1:
         key, value = (op.repeat(one, repeats=groups, axis=1) for one in (key, value))
-    scores = op.einsum([op.multiply(query, number(scale, _dtype(query))), key], equation="nhtd,nhsd->nhts")
+    scores = op.einsum([op.multiply(query, number(scale, dtype_of(query))), key], equation="nhtd,nhsd->nhts")
     if mask is None:
         weights = softmax(scores)
     elif want_scores:
         weights = masked_softmax(scores, mask)
     else:  # a query that keeps no key takes the mean of all values
-        weights = softmax(op.where(mask, scores, number(LOW.get(_dtype(scores), -1e9), _dtype(scores))))
+        weights = softmax(op.where(mask, scores, number(LOW.get(dtype_of(scores), -1e9), dtype_of(scores))))
     made = op.einsum([weights, value], equation="nhts,nhsd->nthd")
     return made, weights
-
-
-def _dtype(value) -> str:
-    return str(value.checked_type.dtype) if value.checked_type is not None else "float32"
 
 
 def _finished(c: Conversion, made, weights, query: Value):
@@ -211,7 +208,7 @@ def _over_axes(q, k, v, mask, axes: list[int], scale: float):
     batch = "".join(of_query[place] for place in range(rank - 2) if place not in axes) + of_query[-2]
     targets, sources = ("".join(text[place] for place in axes) for text in (of_query, of_key))
     scores = op.einsum(
-        [op.multiply(q, number(scale, _dtype(q))), k], equation=f"{of_query},{of_key}->{batch}{targets}{sources}"
+        [op.multiply(q, number(scale, dtype_of(q))), k], equation=f"{of_query},{of_key}->{batch}{targets}{sources}"
     )
     ranks = len(batch) + len(targets) + len(sources)
     over = list(range(ranks - len(sources), ranks))

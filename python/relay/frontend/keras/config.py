@@ -14,7 +14,7 @@ from ...errors import told
 from ..common.problems import Refused
 
 NETWORKS = ("Functional", "Model", "Sequential")
-_OF_LAYERS = {"trainable", "batch_shape", "batch_input_shape", "sparse"}  # keys that operations do not have
+_OF_LAYERS = {"trainable", "batch_shape", "batch_input_shape"}  # keys that operations do not have
 _MOST_NESTED = 24  # networks inside networks
 
 

@@ -66,6 +66,17 @@ def known(size, what: str) -> int:
     raise Refused(f"{what} depends on a size that is known only at run time", GIVE_SHAPES)
 
 
+MOST_COPIES = 10_000  # steps or parts, each of which is imported
+MOST_ELEMENTS = 1 << 28  # of a constant that a configuration asks for
+
+
+def bounded(count: int, most: int, what: str) -> int:
+    """Returns a number that an untrusted configuration gives, if it is not above a limit."""
+    if count > most:
+        raise Refused(f"{what} is {count}, more than {most}", "use fewer, or build this part in another way")
+    return count
+
+
 def new_shape(sizes: list) -> list:
     """Returns sizes as op.reshape takes them, where 0 stands for the size at the same place."""
     return [one if isinstance(one, (int, Dim)) else int(one) for one in sizes]

@@ -24,6 +24,9 @@ OTHER = (
 )
 
 
+MOST_CALLS = 50_000
+
+
 class NamedAlready(Exception):
     """Raised if an operand failed, whose problem is reported already."""
 
@@ -37,7 +40,7 @@ class Importer:
         self.shapes, self.custom, self.channels_first = shapes, custom, channels_first
         self.problems, self.fates = Problems("the Keras model", OTHER), Fates()
         self.params, self.states = [], []  # states: (parameter, name, result)
-        self._constants, self._inner = {}, {}
+        self._constants, self._inner, self._calls = {}, {}, 0
 
     # --- what conversions share ---------------------------------------------------------------------------------------
     def shared(self, layer: Layer, made: np.ndarray) -> Expr:
@@ -91,6 +94,9 @@ class Importer:
     def _call(self, layer: Layer, number: int, weights, values: dict, within: str) -> list[Value]:
         """Returns the results of a call; none if it fails, or if an input of it has failed."""
         place = f"{within}{layer.name}"
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise malformed(f"more than {MOST_CALLS} layers are called, counted in each call of a nested model")
         try:
             if layer.kind == "InputLayer":
                 raise malformed(f"the input layer `{place}` is not among the model's inputs")

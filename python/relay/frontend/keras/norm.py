@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ... import op
 from ..common.problems import Refused
-from .conversion import Conversion, Value, axes_of, axis_of, cast, dtype_of, known, new_shape, number
+from .conversion import (
+    MOST_ELEMENTS,
+    Conversion,
+    Value,
+    axes_of,
+    axis_of,
+    bounded,
+    cast,
+    dtype_of,
+    known,
+    new_shape,
+    number,
+)
 from .linear import l2_normalized
 
 
@@ -89,6 +103,17 @@ def group_normalization(c: Conversion):
     return cast(made, c.dtype)
 
 
+def layer_scale(c: Conversion):
+    """A factor for each channel: a layer of keras.applications' ConvNeXt."""
+    return op.multiply(c.x, c.weight("gamma", [c.size(-1, "the factors")]))
+
+
+def scaled_sum(c: Conversion):
+    """a + scale * b: a layer of keras.applications' InceptionResNetV2."""
+    a, b = (one.expr for one in c.inputs)
+    return op.add(a, op.multiply(b, number(c.number_of("scale"), dtype_of(b))))
+
+
 def unit_normalization(c: Conversion):
     return l2_normalized(c.x, axes_of(c("axis", -1), c.rank))
 
@@ -107,6 +132,7 @@ def normalization(c: Conversion):
         mean, variance = (np.asarray(c(key, c(f"input_{key}")), np.float64) for key in ("mean", "variance"))
     else:
         mean, variance = c.array("mean", sizes), c.array("variance", sizes)
+    bounded(math.prod(sizes), MOST_ELEMENTS, "the size of the mean")
     around = [sizes[axes.index(axis)] if axis in axes else 1 for axis in range(c.rank)]
     try:
         mean, variance = (np.broadcast_to(one, sizes).reshape(around) for one in (mean, variance))

@@ -14,10 +14,12 @@ from ...ir.expr import const
 from ..common.problems import Refused
 from . import activations
 from .conversion import (
+    MOST_COPIES,
     Conversion,
     Value,
     axes_of,
     axis_of,
+    bounded,
     cast,
     dtype_of,
     is_float,
@@ -274,6 +276,7 @@ def split(c: Conversion):
     axis = axis_of(option(c, "axis", 2, 0), len(shape_of(x)))
     if "num_or_size_splits" in c.kwargs and isinstance(parts, list):
         parts = np.cumsum(parts[:-1]).tolist()
+    bounded(parts if type(parts) is int else len(parts), MOST_COPIES, "the number of parts")
     made = op.split(x, indices_or_sections=parts, axis=axis)
     return [made[place] for place in range(parts if type(parts) is int else len(parts) + 1)]
 
@@ -282,6 +285,7 @@ def unstack(c: Conversion):
     x = _x(c)
     axis = axis_of(option(c, "axis", 2, 0), len(shape_of(x)))
     count = known(shape_of(x)[axis], "the number of parts")
+    bounded(count, MOST_COPIES, "the number of parts")
     made = op.split(x, indices_or_sections=count, axis=axis)
     return [op.squeeze(made[place], axis=[axis]) for place in range(count)]
 

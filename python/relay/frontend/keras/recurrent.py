@@ -16,7 +16,7 @@ from ... import op
 from ..._core import TupleGetItem
 from ..common.problems import Refused
 from .activations import activate, name_of
-from .conversion import Conversion, Value, known, new_shape, number, shape_of, tensors
+from .conversion import MOST_COPIES, Conversion, Value, bounded, known, new_shape, number, shape_of, tensors
 
 _NAMES = {
     "tanh": "tanh", "sigmoid": "sigmoid", "relu": "relu", "softsign": "softsign", "softplus": "softplus",
@@ -215,6 +215,7 @@ def _by_steps(cell: Cell, x, states: list, mask):
     """Returns the outputs (N, T, ..) and states of a cell, with a copy of it for each step."""
     steps = known(shape_of(x)[1], "the number of steps of a cell that is not LSTM, GRU or SimpleRNN with their usual "
                   "activations")  # fmt: skip
+    bounded(steps, MOST_COPIES, "the number of steps that are imported one by one")
     outputs = []
     for t in range(steps):
         here = op.squeeze(op.strided_slice(x, begin=[t], end=[t + 1], axes=[1]), axis=[1])

@@ -57,7 +57,7 @@ LAYERS = {
     "BatchNormalization": norm.batch_normalization, "LayerNormalization": norm.layer_normalization,
     "RMSNormalization": norm.rms_normalization, "GroupNormalization": norm.group_normalization,
     "UnitNormalization": norm.unit_normalization, "SpectralNormalization": norm.spectral_normalization,
-    "Normalization": norm.normalization,
+    "Normalization": norm.normalization, "LayerScale": norm.layer_scale, "CustomScaleLayer": norm.scaled_sum,
     "Flatten": shapes.flatten, "Reshape": shapes.reshape, "Permute": shapes.permute,
     "RepeatVector": shapes.repeat_vector,
     "Add": merge.folded(op.add), "Subtract": merge.subtract, "Average": merge.average,

@@ -14,6 +14,7 @@ import numpy as np
 from ..common.problems import Refused
 from .file import array_of, child, corrupt
 
+_STORED_AS = {"GroupQueryAttention": "GroupedQueryAttention"}  # classes whose own name the configuration does not have
 _OTHER = "save the model again with the Keras that made it, and check that all weights are in the file"
 
 
@@ -52,7 +53,7 @@ class Stored:
         for layer in layers:
             if layer.is_operation:
                 continue
-            kind = snake_case(layer.kind)
+            kind = snake_case(_STORED_AS.get(layer.kind, layer.kind))
             counts[kind] = counts.get(kind, -1) + 1
             found[layer.name] = held.part(f"{kind}_{counts[kind]}" if counts[kind] else kind)
         return found
