@@ -1,14 +1,26 @@
-"""Small Keras models, each for one layer or operation in a configuration: name, and the function that builds it."""
+"""Small Keras models, each for one layer or operation in a configuration: name, and the function that builds it.
+
+cases(framework) returns them for Keras 3 or Keras 2. The functions that build models use the framework of the last
+call.
+"""
 
 import dataclasses
 from collections.abc import Callable
 
-import keras
 import numpy as np
-from keras import layers as L
-from keras import ops
 
 CASES = []
+keras = L = ops = None  # set by cases()
+
+
+class _Layers:
+    """The layers of a framework; None for those that it lacks, of which no model can be built."""
+
+    def __init__(self, framework):
+        self._layers = framework.layers
+
+    def __getattr__(self, name):
+        return getattr(self._layers, name, None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -389,6 +401,14 @@ def networks():
     CASES.append(Case("network half", half, floats((3, 6))))
 
 
-for _group in (convolutions, pools, activations, dense, normalisations, shapes, merges, preprocessing, recurrent,
-               attention, operations, networks):  # fmt: skip
-    _group()
+def cases(framework):
+    """The cases for a framework: the module keras or tf_keras, which has no keras.ops."""
+    global keras, L, ops
+    keras, L, ops = framework, _Layers(framework), getattr(framework, "ops", None)
+    CASES.clear()
+    for group in (convolutions, pools, activations, dense, normalisations, shapes, merges, preprocessing, recurrent,
+                  attention, networks):  # fmt: skip
+        group()
+    if ops is not None:
+        operations()
+    return list(CASES)

@@ -48,7 +48,8 @@ class Call:
 
 @dataclasses.dataclass
 class Layer:
-    """A layer, or an operation of keras.ops that is a node of its own. `network`: that of a nested model."""
+    """A layer, or an operation of keras.ops that is a node of its own. `network`: that of a nested model. Keras 2 counts
+    the making of a nested model with an input layer as its call 0, which is in no list."""
 
     name: str
     kind: str  # the class
@@ -57,6 +58,7 @@ class Layer:
     is_operation: bool = False
     network: Network | None = None
     calls: list[Call] = dataclasses.field(default_factory=list)
+    first_call: int = 0  # the number of the first of them
 
     def __str__(self) -> str:
         return f"{self.kind} `{self.name}`"
@@ -70,7 +72,7 @@ class Network:
     layers: list[Layer]
     inputs: list[Tensor]
     outputs: object
-    is_sequential: bool = False
+    adds_input: bool = False  # true if the configuration has no input layer
 
 
 def network_of(config: dict, depth: int = 0) -> Network:
@@ -97,6 +99,13 @@ def network_of(config: dict, depth: int = 0) -> Network:
     inputs = _flat(_place(inner["input_layers"], made))
     if not inputs or not all(isinstance(one, Tensor) for one in inputs):
         raise malformed("`input_layers` names no layers")
+    used = tensors_in([[[one.args, one.kwargs] for layer in made for one in layer.calls], outputs])
+    for layer, one in zip(made, inner["layers"], strict=True):
+        if layer.network is None or any(isinstance(node, dict) for node in one.get("inbound_nodes") or []):
+            continue
+        has_input = layer.network.layers[0].kind == "InputLayer" and not layer.network.adds_input
+        last = max((tensor.call for tensor in used if tensor.layer == layer.name), default=0)
+        layer.first_call = int(has_input or last == len(layer.calls))
     return Network(name, made, inputs, outputs)
 
 
@@ -204,6 +213,15 @@ def value_of(value: object):
     return Object(kind.rpartition(">")[2], value.get("config"))
 
 
+def tensors_in(value: object) -> list[Tensor]:
+    """Returns the tensors in lists and dicts."""
+    if isinstance(value, Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for part in value for one in tensors_in(part)] if isinstance(value, list) else []
+
+
 def _flat(value: object) -> list:
     if isinstance(value, dict):
         return [one for part in value.values() for one in _flat(part)]
@@ -227,7 +245,8 @@ def _sequential(name: str, layers: list[Layer], inner: dict, config: dict) -> Ne
     """Returns the network of a Sequential model, with an input layer if it has none."""
     if not layers:
         raise malformed(f"the Sequential model `{name}` has no layers")
-    if layers[0].kind != "InputLayer":
+    adds_input = layers[0].kind != "InputLayer"
+    if adds_input:
         built = config.get("build_config") if isinstance(config.get("build_config"), dict) else {}
         shape = (
             first_shape(layers[0].config)
@@ -245,7 +264,7 @@ def _sequential(name: str, layers: list[Layer], inner: dict, config: dict) -> Ne
         if layer.kind == "InputLayer":
             raise malformed(f"the Sequential model `{name}` has an input layer behind another layer")
         layer.calls = [Call([Tensor(before.name, 0, 0)], {})]
-    return Network(name, layers, [Tensor(layers[0].name, 0, 0)], Tensor(layers[-1].name, 0, 0), True)
+    return Network(name, layers, [Tensor(layers[0].name, 0, 0)], Tensor(layers[-1].name, 0, 0), adds_input)
 
 
 def first_shape(config: dict):

@@ -13,7 +13,7 @@ from ...errors import CompileError, wrong_input
 from ...ir.expr import var
 from ..common.problems import Problems, Refused
 from ..common.provenance import Fates
-from .config import Call, Layer, Network, Tensor, malformed
+from .config import Call, Layer, Network, Tensor, malformed, tensors_in
 from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
 from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
 from .weights import Listed
@@ -100,7 +100,7 @@ class Importer:
         try:
             if layer.kind == "InputLayer":
                 raise malformed(f"the input layer `{place}` is not among the model's inputs")
-            call = layer.calls[number]
+            call = layer.calls[number - layer.first_call]
             try:
                 args, kwargs = _resolved(call.args, values), _resolved(call.kwargs, values)
             except NamedAlready:
@@ -258,19 +258,11 @@ def _resolved(value, values: dict):
     return value
 
 
-def _tensors_in(value) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [one for part in value for one in _tensors_in(part)] if isinstance(value, list) else []
-
-
 def order(network: Network) -> list[tuple[Layer, int]]:
     """Returns the calls that the outputs need, each after those that compute its inputs. Refuses a cycle."""
     layers = {layer.name: layer for layer in network.layers}
     done, open_, sorted_ = set(), set(), []
-    pending = [(one.layer, one.call, False) for one in reversed(_tensors_in(network.outputs))]
+    pending = [(one.layer, one.call, False) for one in reversed(tensors_in(network.outputs))]
     while pending:
         name, number, is_ready = pending.pop()
         if is_ready:
@@ -283,12 +275,13 @@ def order(network: Network) -> list[tuple[Layer, int]]:
         if (name, number) in open_:
             raise malformed(f"the layer `{name}` needs its own result")
         layer = layers.get(name)
-        if layer is None or not 0 <= number < len(layer.calls):
+        place = number - (layer.first_call if layer else 0)
+        if layer is None or not 0 <= place < len(layer.calls):
             raise malformed(f"there is no call {number} of a layer `{name}`, whose result is used")
         open_.add((name, number))
         pending.append((name, number, True))
-        call: Call = layer.calls[number]
-        needed = [one for one in _tensors_in([call.args, call.kwargs]) if (one.layer, one.call) not in done]
+        call: Call = layer.calls[place]
+        needed = [one for one in tensors_in([call.args, call.kwargs]) if (one.layer, one.call) not in done]
         pending += [(one.layer, one.call, False) for one in reversed(needed)]
     return sorted_
 
