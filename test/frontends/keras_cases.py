@@ -238,6 +238,9 @@ def preprocessing():
         layer(name, lambda n=name: getattr(L, n)(0.5), (3, 8))
     for rank in (1, 2, 3):
         layer(f"SpatialDropout{rank}D", lambda r=rank: getattr(L, f"SpatialDropout{r}D")(0.5), OF_RANK[rank])
+    layer("Pipeline", lambda: L.Pipeline([L.Rescaling(0.5), L.CenterCrop(5, 4)]), IMAGE)
+    layer("IntegerLookup", lambda: L.IntegerLookup(vocabulary=[3, 7, 1]), (2, 5), inputs=integers(9, (2, 5)),
+          dtype="int32", forms=("live",))  # fmt: skip
     layer("Identity", L.Identity, (3, 8))
     layer("ActivityRegularization", lambda: L.ActivityRegularization(0.1), (3, 8))
 
@@ -353,7 +356,9 @@ def operations():
         "OneHot": lambda x: ops.one_hot(ops.cast(ops.abs(x), "int32"), 3),
         "Concatenate": lambda x: ops.concatenate([x, x], axis=1), "Isnan": ops.isnan, "LogicalNot": lambda x:
         ops.logical_not(ops.greater(x, 0)), "Squareplus": ops.squareplus, "Glu": ops.glu, "Celu": ops.celu,
-        "Selu": ops.selu, "Logaddexp": lambda x: ops.log1p(ops.exp(x)),
+        "Selu": ops.selu, "Log1p": lambda x: ops.log1p(ops.exp(x)), "Triu": ops.triu, "Tril": lambda x:
+        ops.tril(x, -1), "MaxPool": lambda x: ops.max_pool(x, 3, 2, "same"), "AveragePool": lambda x:
+        ops.average_pool(x, 2),
     }  # fmt: skip
     for name, function in unary.items():
         graph(f"ops.{name}", function, SEQUENCE)
@@ -368,8 +373,45 @@ def operations():
     for name, (a, b) in {"": (SEQUENCE, (2, 6, 4)), " stacks": ((2, 3, 4, 5), (2, 3, 5, 2)),
                          " vector": ((2, 3, 4, 5), (2, 1, 5, 2))}.items():  # fmt: skip
         graph(f"ops.Matmul{name}", ops.matmul, a, b)
+    graph("ops.Logaddexp", ops.logaddexp, SEQUENCE, SEQUENCE)
+    heads = ((2, 5, 4, 3), (2, 7, 2, 3), (2, 7, 2, 3))
+    graph("ops.DotProductAttention", ops.dot_product_attention, *heads)
+    graph("ops.DotProductAttention causal", lambda x: ops.dot_product_attention(x, x, x, is_causal=True), heads[0])
+    graph("ops.Resize", lambda x: ops.image.resize(x, (5, 9)), IMAGE)
     graph("ops.Tensordot", lambda a, b: ops.tensordot(a, b, [[0, 1], [0, 1]]), SEQUENCE, (2, 9, 4))
     graph("ops.TakeAlongAxis", lambda a: ops.take_along_axis(a, ops.argsort(a, axis=1), axis=1), SEQUENCE)
+
+
+def tensorflow_functions():
+    """TensorFlow's functions of tensors of Keras 2, each a layer TFOpLambda or SlicingOpLambda."""
+    import tensorflow as tf
+
+    functions = {
+        "add": lambda x: x + 1.5, "radd": lambda x: 2 - x, "truediv": lambda x: 1 / (x + 3.0), "pow": lambda x: x**2,
+        "relu": tf.nn.relu, "leaky_relu": lambda x: tf.nn.leaky_relu(x, 0.3), "gelu": tf.nn.gelu,
+        "sigmoid": tf.sigmoid, "tanh": tf.tanh, "exp": tf.exp, "sqrt": lambda x: tf.sqrt(tf.abs(x)),
+        "softmax": tf.nn.softmax, "reduce_mean": lambda x: tf.reduce_mean(x, axis=1),
+        "reduce_sum": lambda x: tf.reduce_sum(x, axis=[1, 2], keepdims=True), "reduce_max": lambda x:
+        tf.reduce_max(x, 2), "reshape": lambda x: tf.reshape(x, [-1, 54]), "transpose": lambda x:
+        tf.transpose(x, [0, 2, 1]), "expand_dims": lambda x: tf.expand_dims(x, 1), "squeeze": lambda x:
+        tf.squeeze(tf.expand_dims(x, 1), 1), "concat": lambda x: tf.concat([x, x * 2], axis=1), "stack": lambda x:
+        tf.stack([x, x], axis=2), "split": lambda x: tf.split(x, 3, axis=1), "split sizes": lambda x:
+        tf.split(x, [2, 7], axis=1), "unstack": lambda x: tf.unstack(x, axis=2), "tile": lambda x:
+        tf.tile(x, [1, 2, 1]), "getitem": lambda x: x[:, 1:7:2, -1], "getitem newaxis": lambda x:
+        x[:, None, :, :3], "cast": lambda x: tf.cast(x, tf.int32), "clip": lambda x: tf.clip_by_value(x, -1.0, 0.5),
+        "where": lambda x: tf.where(x > 0, x, x * 0.1), "gather": lambda x: tf.gather(x, [2, 0], axis=1),
+        "matmul": lambda x: tf.matmul(x, x, transpose_b=True), "l2_normalize": lambda x:
+        tf.math.l2_normalize(x, axis=-1), "argmax": lambda x: tf.cast(tf.argmax(x, axis=1), tf.int32),
+        "one_hot": lambda x: tf.one_hot(tf.cast(tf.abs(x), tf.int32), 3), "pad": lambda x:
+        tf.pad(x, [[0, 0], [1, 2], [0, 3]]), "reverse": lambda x: tf.reverse(x, axis=[1]), "maximum": lambda x:
+        tf.maximum(x, 0.3), "square": tf.square, "squared_difference": lambda x: tf.math.squared_difference(x, x * 2),
+        "greater": lambda x: x > 0.5, "floor": tf.floor, "erf": tf.math.erf, "ones_like": tf.ones_like,
+        "zeros_like": tf.zeros_like, "cumsum": lambda x: tf.cumsum(x, axis=1), "repeat": lambda x:
+        tf.repeat(x, 2, axis=1), "tensordot": lambda x: tf.tensordot(x, x, [[0, 1], [0, 1]]), "add_n": lambda x:
+        tf.add(x, x), "bias": lambda x: tf.nn.bias_add(x, np.arange(6, dtype=np.float32)),
+    }  # fmt: skip
+    for name, function in functions.items():
+        graph(f"TFOpLambda {name}", function, SEQUENCE)
 
 
 def networks():
@@ -409,6 +451,5 @@ def cases(framework):
     for group in (convolutions, pools, activations, dense, normalisations, shapes, merges, preprocessing, recurrent,
                   attention, networks):  # fmt: skip
         group()
-    if ops is not None:
-        operations()
+    operations() if ops is not None else tensorflow_functions()
     return list(CASES)

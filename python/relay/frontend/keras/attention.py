@@ -26,7 +26,7 @@ def _steps(value, axis: int = 1) -> int:
     return known(shape_of(value)[axis], "a causal mask or a window")
 
 
-def _near(query, value, is_causal: bool, window: int | None):
+def near_mask(query, value, is_causal: bool, window: int | None):
     """Returns the mask (1, T, S) of keys that are not later than the query, and in a window around it; None if neither
     is asked for."""
     if not is_causal and window is None:
@@ -57,7 +57,7 @@ def _attend(c: Conversion, scores_of):
     scores = scores_of(query, given[2].expr if len(given) > 2 else value)
     is_causal = bool(c.kwargs.get("use_causal_mask") or c("causal"))
     of_values = None if masks[1] is None else op.expand_dims(op.cast(masks[1], "bool"), axis=1)
-    mask = _and(of_values, _near(query, value, is_causal, None))
+    mask = _and(of_values, near_mask(query, value, is_causal, None))
     if mask is not None:
         far = 65504.0 if c.dtype == "float16" else 1.0e9
         scores = op.where(mask, scores, op.subtract(scores, number(far, c.dtype)))
@@ -124,7 +124,7 @@ def _masks(c: Conversion, query: Value, value: Value, key: Value | None, window)
         return None if mask is None else op.expand_dims(op.cast(mask, "bool"), axis=axis)
 
     own = [of("query", query, 2), of("value", value, 1), of("key", key, 1)]
-    near = _near(query.expr, value.expr, bool(c.kwargs.get("use_causal_mask")), window)
+    near = near_mask(query.expr, value.expr, bool(c.kwargs.get("use_causal_mask")), window)
     return _and(*own, near, _mask_argument(c, "attention_mask"))
 
 

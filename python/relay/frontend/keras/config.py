@@ -14,7 +14,7 @@ from ...errors import told
 from ..common.problems import Refused
 
 NETWORKS = ("Functional", "Model", "Sequential")
-_OF_LAYERS = {"trainable", "batch_shape", "batch_input_shape"}  # keys that operations do not have
+_OF_LAYERS = {"trainable", "layers", "batch_shape", "batch_input_shape"}  # keys that operations do not have
 _MOST_NESTED = 24  # networks inside networks
 
 
@@ -48,8 +48,10 @@ class Call:
 
 @dataclasses.dataclass
 class Layer:
-    """A layer, or an operation of keras.ops that is a node of its own. `network`: that of a nested model. Keras 2 counts
-    the making of a nested model with an input layer as its call 0, which is in no list."""
+    """A layer, or an operation of keras.ops that is a node of its own. `network`: that of a nested model.
+
+    Keras 2 counts the making of a nested model with an input layer as its call 0, which is in no list.
+    """
 
     name: str
     kind: str  # the class

@@ -47,7 +47,7 @@ class Importer:
         """Returns the constant with these elements that an earlier call of the layer made, or a new one."""
         known = self._constants.setdefault(id(layer), [])
         for held, constant in known:
-            if held.dtype == made.dtype and held.shape == made.shape and held.tobytes() == made.tobytes():
+            if held.dtype == made.dtype and held.shape == made.shape and _is_same(held, made):
                 return constant
         known.append((made, Constant(array(made))))
         return known[-1][1]
@@ -224,6 +224,11 @@ class Importer:
             return value
         axes = [0, *range(2, rank), 1] if to_keras else [0, rank - 1, *range(1, rank - 1)]
         return op.transpose(value, axes=axes)
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Returns true if two arrays of one type and shape have the same bits."""
+    return np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8))
 
 
 class _Missing(Refused):

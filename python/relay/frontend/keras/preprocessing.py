@@ -21,7 +21,7 @@ def rescaling(c: Conversion):
     return op.add(op.multiply(cast(c.x, c.compute), c.constant(scale)), c.constant(offset))
 
 
-_METHODS = {"bilinear": "linear", "nearest": "nearest_neighbor", "bicubic": "cubic"}
+METHODS = {"bilinear": "linear", "nearest": "nearest_neighbor", "bicubic": "cubic"}
 
 
 def _image(c: Conversion):
@@ -45,7 +45,7 @@ def _resize(c: Conversion, x, size: list[int], method: str):
 
 def resizing(c: Conversion):
     size, how = [c.int_of("height"), c.int_of("width")], c("interpolation", "bilinear")
-    if how not in _METHODS:
+    if how not in METHODS:
         raise Refused(f"the interpolation {how!r}", "use bilinear, nearest or bicubic")
     if c("antialias"):
         raise Refused("it filters images before they get smaller (antialias)", "use antialias=False")
@@ -54,7 +54,7 @@ def resizing(c: Conversion):
     x, back = _image(c)
     if c("crop_to_aspect_ratio"):
         x = _cropped_to(c, x, size)
-    return back(_resize(c, x, size, _METHODS[how]))
+    return back(_resize(c, x, size, METHODS[how]))
 
 
 def _sizes(c: Conversion, x) -> tuple[int, int]:
@@ -122,6 +122,14 @@ def discretization(c: Conversion):
     edges = const(np.asarray(bounds, np.float32))
     found = op.searchsorted(edges, cast(c.x, "float32"), right=True, dtype="int32")
     return Value(_encoded(c, found, len(bounds) + 1, c("output_mode", "int")))
+
+
+def pipeline(c: Conversion):
+    """Layers, one after another."""
+    made = c.value
+    for one in c("layers", []):
+        made = c.inner(one, (), [made])
+    return made
 
 
 def masking(c: Conversion):

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from ... import op
-from . import activations, attention, conv, convlstm, linear, merge, norm, operations, pool, preprocessing, recurrent
+from . import (
+    activations,
+    attention,
+    conv,
+    convlstm,
+    linear,
+    merge,
+    norm,
+    operations,
+    operations_nn,
+    pool,
+    preprocessing,
+    recurrent,
+)
 from . import shape as shapes
 from .config import Layer
 
@@ -74,7 +87,7 @@ LAYERS = {
     "Masking": preprocessing.masking, "Rescaling": preprocessing.rescaling, "Resizing": preprocessing.resizing,
     "CenterCrop": preprocessing.center_crop, "RandomCrop": preprocessing.center_crop,
     "CategoryEncoding": preprocessing.category_encoding, "Discretization": preprocessing.discretization,
-    "IntegerLookup": preprocessing.integer_lookup,
+    "IntegerLookup": preprocessing.integer_lookup, "Pipeline": preprocessing.pipeline,
 }  # fmt: skip
 ALIASES = {
     **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
@@ -154,7 +167,10 @@ OPERATIONS = {
     "TakeAlongAxis": _OPS.take_along_axis, "Where": _OPS.where, "Clip": _OPS.clip, "Cast": _OPS.to_type,
     "OnesLike": _OPS.full_like(1), "ZerosLike": _OPS.full_like(0), "FullLike": _OPS.full_like(None),
     "OneHot": _OPS.one_hot, "Matmul": _OPS.matmul, "Dot": _OPS.dot, "Tensordot": _OPS.tensordot,
-    "Einsum": _OPS.einsum,
+    "Einsum": _OPS.einsum, "MaxPool": operations_nn.pool("Max"), "AveragePool": operations_nn.pool("Average"),
+    "Resize": operations_nn.resize, "DotProductAttention": operations_nn.dot_product_attention,
+    "Triu": operations_nn.triangle(True), "Tril": operations_nn.triangle(False), "Logaddexp": operations_nn.logaddexp,
+    "Outer": operations_nn.outer,
 }  # fmt: skip
 # The operations that TensorFlow's functions in TFOpLambda are. Prefixes such as "math." are left out.
 _TENSORFLOW = {
@@ -188,6 +204,8 @@ def _tensorflow(c):
                          ("bias", "x2")):  # fmt: skip
         if foreign in c.kwargs and not (foreign == "x" and name == "where"):
             c.kwargs.setdefault(own, c.kwargs[foreign])
+    if name == "leaky_relu":
+        c.kwargs.setdefault("negative_slope", c.kwargs.get("alpha", 0.2))
     if name == "where":
         c.kwargs.update(x1=c.kwargs.get("x"), x2=c.kwargs.get("y"))
     return OPERATIONS[_TENSORFLOW[name]](c)
