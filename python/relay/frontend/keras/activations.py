@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .config import Object, value_of
 from .conversion import MOST_ELEMENTS, Conversion, axes_of, axis_of, bounded, dtype_of, number, shape_of
 

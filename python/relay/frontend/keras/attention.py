@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .activations import LOW, masked_softmax, softmax
 from .conversion import MOST_ELEMENTS, Conversion, Value, bounded, dtype_of, each, known, number, shape_of
 from .linear import matmul

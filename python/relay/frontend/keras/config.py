@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from ...errors import told
-from ..common.problems import Refused
+from ..shared.problems import Refused
 
 NETWORKS = ("Functional", "Model", "Sequential")
 _OF_LAYERS = {"trainable", "layers", "batch_shape", "batch_input_shape"}  # keys that operations do not have

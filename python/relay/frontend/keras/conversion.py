@@ -11,7 +11,7 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr, infer_expr
 from ...ir.expr import const
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .config import Layer, layer_of
 
 GIVE_SHAPES = "give the sizes of the inputs: --shape NAME=1,224,224,3, or shape={'NAME': (1, 224, 224, 3)}"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .activations import activate
 from .conv import convolve
 from .conversion import Conversion, is_known, shape_of

@@ -11,8 +11,8 @@ from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
 from ...data.arrays import array
 from ...errors import CompileError, wrong_input
 from ...ir.expr import var
-from ..common.problems import Problems, Refused
-from ..common.provenance import Fates
+from ..shared.problems import Problems, Refused
+from ..shared.provenance import Fates
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
 from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
 from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out

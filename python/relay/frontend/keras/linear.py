@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .activations import activate
 from .conversion import Conversion, Value, axis_of, known, new_shape, shape_of
 

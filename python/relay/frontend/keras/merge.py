@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .conversion import Conversion, Value, axis_of, number, shape_of
 
 

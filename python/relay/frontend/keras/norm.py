@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .conversion import (
     MOST_ELEMENTS,
     Conversion,

@@ -11,7 +11,7 @@ import numpy as np
 from ... import op
 from ..._core import Expr
 from ...ir.expr import const
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from . import activations
 from .conversion import (
     MOST_COPIES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .activations import LOW, softmax
 from .attention import near_mask
 from .conversion import Conversion, Value, cast, dtype_of, each, number, shape_of

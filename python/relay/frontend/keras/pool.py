@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .conv import layout, padding_of, spatial
 from .conversion import Conversion, Value, shape_of
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .conversion import GIVE_SHAPES, Conversion, Value, cast, is_known, number, shape_of
 from .shape import resized
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import op
 from ..._core import TupleGetItem
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .activations import activate, name_of
 from .conversion import MOST_COPIES, Conversion, Value, bounded, known, new_shape, number, shape_of, tensors
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .conv import layout
 from .conversion import Conversion, Value, dtype_of, each, is_known, new_shape, shape_of
 

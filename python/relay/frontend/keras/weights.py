@@ -11,7 +11,7 @@ import re
 
 import numpy as np
 
-from ..common.problems import Refused
+from ..shared.problems import Refused
 from .file import array_of, child, corrupt
 
 _STORED_AS = {"GroupQueryAttention": "GroupedQueryAttention"}  # classes whose own name the configuration does not have

@@ -15,7 +15,7 @@ from ... import _core, op
 from ..._core import Dim, Expr
 from ...data.arrays import array
 from ...ir.expr import const
-from ..common import problems
+from ..shared import problems
 
 IN_EVALUATION = "call module.eval() before the export"
 OTHER_OPERATORS = (

@@ -15,8 +15,8 @@ from ... import op
 from ..._core import Call, Dim, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
 from ...errors import CompileError, wrong_input
 from ...ir.expr import var
-from ..common import problems
-from ..common.provenance import Fates
+from ..shared import problems
+from ..shared.provenance import Fates
 from . import apart, control
 from .conversion import (
     OTHER_OPERATORS,
