@@ -59,7 +59,7 @@ kinds("cut", "cut anywhere", refused("R04 R05"),
 kinds("cut-hdf5", "an HDF5 file cut anywhere", either("R03 R04 R05"),
       lambda v: run(v, samples()[1][: v.rng.randrange(8, len(samples()[1]) - 1)]))  # fmt: skip
 kinds("flipped", "any bits changed", either("R02 R03 R04 R05 R06"), lambda v: run(v, flipped(v)))
-kinds("doubling", "models that call models, 2^20 layers or more in all", refused("R0404", "more than"),
+kinds("doubling", "models that call models, 2^20 layers or more in all", refused("R0405", "more than"),
       lambda v: nested(v, v.size(20, 22), 2))  # fmt: skip
 kinds("deep", "models inside models", refused("R04", "nested"), lambda v: nested(v, v.size(25, 60), 1))
 kinds("steps", "a cell that is imported step by step, for 2^30 steps", refused("R0403", "steps"),

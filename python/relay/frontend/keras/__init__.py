@@ -31,14 +31,18 @@ def import_file(
     except ImportError as error:
         raise wrong_input(f"{name} is a Keras model, and h5py is not installed", "pip install h5py") from error
     from .config import network_of
-    from .file import child, opened
+    from .file import child, corrupt, first_line, opened
     from .graph import Importer
     from .weights import Grouped, Stored
 
-    with opened(name, content) as (config, version, store, is_archive):
-        network = network_of(config)
-        weights = Stored(store) if is_archive else Grouped(child(store, "model_weights") or store)
-        return Importer(version, dict(shapes or {}), dict(custom_layers or {}), channels_first).module(network, weights)
+    try:
+        with opened(name, content) as (config, version, store, is_archive):
+            network = network_of(config)
+            weights = Stored(store) if is_archive else Grouped(child(store, "model_weights") or store)
+            importer = Importer(version, dict(shapes or {}), dict(custom_layers or {}), channels_first)
+            return importer.module(network, weights)
+    except (OSError, RuntimeError, KeyError, MemoryError) as error:  # exceptions of the file system, HDF5, recursion
+        raise corrupt(f"{name} cannot be read: {first_line(error)}") from error
 
 
 def is_live_model(model: object) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import told
 from ..shared.problems import Refused
+from .file import beyond
 
 NETWORKS = ("Functional", "Model", "Sequential")
 _OF_LAYERS = {"trainable", "layers", "batch_shape", "batch_input_shape"}  # keys that operations do not have
@@ -50,6 +51,8 @@ class Call:
 class Layer:
     """A layer, or an operation of keras.ops that is a node of its own. `network`: that of a nested model.
 
+    An .h5 file does not say which of the two it is: an operation has neither a type nor weights.
+
     Keras 2 counts the making of a nested model with an input layer as its call 0, which is in no list.
     """
 
@@ -81,7 +84,7 @@ def network_of(config: dict, depth: int = 0) -> Network:
     """Returns the network of {"class_name": "Functional", "config": ...}."""
     kind, inner = config.get("class_name"), config.get("config")
     if depth > _MOST_NESTED:
-        raise malformed(f"models are nested more than {_MOST_NESTED} deep")
+        raise beyond(f"models are nested more than {_MOST_NESTED} deep")
     layers = inner.get("layers") if isinstance(inner, dict) else inner if kind == "Sequential" else None
     if not isinstance(layers, list):
         raise told(

@@ -28,6 +28,11 @@ def corrupt(message: str, help: str = _AGAIN):
     return told("corrupt_file", message, help)
 
 
+def beyond(message: str):
+    """Returns the error of a count, depth or size that no real model has."""
+    return told("limit_exceeded", message, _AGAIN)
+
+
 def is_keras(content: bytes) -> bool:
     """Returns true if these bytes are an HDF5 file, or an archive with the members of a Keras model."""
     return content.startswith(HDF5) or (
@@ -51,7 +56,7 @@ def opened(name: str, content: bytes | None):
         try:
             store = stack.enter_context(h5py.File(file, "r"))
         except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise corrupt(f"the HDF5 part of {name} cannot be read: {_first_line(error)}") from error
+            raise corrupt(f"the HDF5 part of {name} cannot be read: {first_line(error)}") from error
         if head.startswith(ZIP):
             yield config, version, store, True
         else:
@@ -68,7 +73,7 @@ def _members(name: str, file) -> tuple[dict, str, io.BytesIO]:
                 about = _json(name, "metadata.json", _member(name, archive, "metadata.json", MOST_CONFIG))
             weights = io.BytesIO(_member(name, archive, "model.weights.h5"))
     except (zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError, zipfile.zlib.error) as error:
-        raise corrupt(f"the archive {name} cannot be read: {_first_line(error)}") from error
+        raise corrupt(f"the archive {name} cannot be read: {first_line(error)}") from error
     version = about.get("keras_version")
     return config, version if isinstance(version, str) else "3", weights
 
@@ -80,9 +85,9 @@ def _member(name: str, archive: zipfile.ZipFile, member: str, most: int | None =
     except KeyError as error:
         raise corrupt(f"the archive {name} has no {member}") from error
     if most is not None and about.file_size > most:
-        raise corrupt(f"{member} in {name} has {about.file_size} bytes, more than {most}")
+        raise beyond(f"{member} in {name} has {about.file_size} bytes, more than {most}")
     if about.file_size > SMALL and about.file_size > MOST_RATIO * about.compress_size:
-        raise corrupt(f"{member} in {name} has {about.file_size} bytes, compressed to {about.compress_size}")
+        raise beyond(f"{member} in {name} has {about.file_size} bytes, compressed to {about.compress_size}")
     with archive.open(about) as file:
         content = file.read(about.file_size + 1)
     if len(content) != about.file_size:
@@ -103,7 +108,7 @@ def _attributes(name: str, store) -> tuple[dict, str]:
             "relay.frontend.from_keras, or save it with model.save('model.keras')",
         )
     if len(text) > MOST_CONFIG:
-        raise corrupt(f"`model_config` in {name} has {len(text)} bytes, more than {MOST_CONFIG}")
+        raise beyond(f"`model_config` in {name} has {len(text)} bytes, more than {MOST_CONFIG}")
     version = text_of(store.attrs, "keras_version") or text_of(store.get("model_weights"), "keras_version")
     return _json(name, "model_config", text), version or "2"
 
@@ -124,10 +129,10 @@ def _json(name: str, part: str, content: bytes | str) -> dict:
     text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
     try:
         if _depth(text) > MOST_DEPTH:
-            raise corrupt(f"{part} in {name} is nested more than {MOST_DEPTH} levels deep")
+            raise beyond(f"{part} in {name} is nested more than {MOST_DEPTH} levels deep")
         made = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise corrupt(f"{part} in {name} is not JSON: {_first_line(error)}") from error
+        raise corrupt(f"{part} in {name} is not JSON: {first_line(error)}") from error
     if not isinstance(made, dict):
         raise corrupt(f"{part} in {name} is not a JSON object")
     return made
@@ -142,7 +147,7 @@ def _depth(text: str) -> int:
     return int(np.cumsum(steps, dtype=np.int64).max(initial=0))
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
 
 
@@ -158,7 +163,7 @@ def child(group, name: str):
             raise corrupt(f"`{name}` in the HDF5 group {group.name} is a link to another place")
         return group[name]
     except (OSError, RuntimeError, ValueError, KeyError) as error:
-        raise corrupt(f"`{name}` in the HDF5 group {group.name} cannot be read: {_first_line(error)}") from error
+        raise corrupt(f"`{name}` in the HDF5 group {group.name} cannot be read: {first_line(error)}") from error
 
 
 def array_of(dataset) -> np.ndarray:
@@ -172,12 +177,11 @@ def array_of(dataset) -> np.ndarray:
         if dataset.external or dataset.is_virtual:
             raise corrupt(f"the elements of {name} lie in another file")
         if dataset.shape is None or dataset.nbytes > max(SMALL, MOST_RATIO * dataset.id.get_storage_size()):
-            raise corrupt(
-                f"{name} has the shape {dataset.shape}, and {dataset.id.get_storage_size()} bytes in the file"
-            )
+            stored = dataset.id.get_storage_size()
+            raise beyond(f"{name} has the shape {dataset.shape}, and {stored} bytes in the file")
         found = dataset[()]
     except (OSError, RuntimeError, ValueError, TypeError, MemoryError, OverflowError) as error:
-        raise corrupt(f"{name} in the HDF5 file cannot be read: {_first_line(error)}") from error
+        raise corrupt(f"{name} in the HDF5 file cannot be read: {first_line(error)}") from error
     found = np.asarray(found)
     if found.dtype.kind == "V" and found.dtype.itemsize == 2 and text_of(dataset, "dtype") == "bfloat16":
         import ml_dtypes

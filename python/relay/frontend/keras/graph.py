@@ -15,6 +15,7 @@ from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
 from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
+from .file import beyond
 from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
 from .weights import Listed
 
@@ -84,7 +85,7 @@ class Importer:
             if at in given:
                 values[at] = given[at]
                 continue
-            own = Listed([]) if layer.is_operation else held.get(layer.name)
+            own = held.get(layer.name, Listed([]) if layer.is_operation else None)
             own = None if own is None else own.again()
             results = self._call(layer, call, own, values, within)
             for place, one in enumerate(results):
@@ -96,7 +97,7 @@ class Importer:
         place = f"{within}{layer.name}"
         self._calls += 1
         if self._calls > MOST_CALLS:
-            raise malformed(f"more than {MOST_CALLS} layers are called, counted in each call of a nested model")
+            raise beyond(f"more than {MOST_CALLS} layers are called, counted in each call of a nested model")
         try:
             if layer.kind == "InputLayer":
                 raise malformed(f"the input layer `{place}` is not among the model's inputs")
@@ -142,7 +143,7 @@ class Importer:
             mask = _common_mask(c) if layer.kind in KEEPS_MASK or layer.is_operation else None
             return _valued(made, mask)
         except CompileError as error:
-            if error.diagnostics and error.diagnostics[0].kind in ("corrupt_file", "bad_model"):
+            if error.diagnostics and error.diagnostics[0].kind in ("corrupt_file", "bad_model", "limit_exceeded"):
                 raise
             first = error.diagnostics[0]
             raise Refused(first.message, first.help or OTHER) from error

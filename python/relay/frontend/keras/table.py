@@ -216,8 +216,8 @@ def converter_of(layer: Layer):
     if layer.kind in ("TFOpLambda", "SlicingOpLambda"):
         name = str(layer.config.get("function", "")).rpartition(".")[2]
         return _tensorflow if name in _TENSORFLOW or name == "l2_normalize" else None
-    if layer.is_operation:
-        return OPERATIONS.get(layer.kind)
+    if layer.is_operation and layer.kind in OPERATIONS:
+        return OPERATIONS[layer.kind]
     return LAYERS.get(ALIASES.get(layer.kind, layer.kind))
 
 
