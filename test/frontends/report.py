@@ -9,6 +9,7 @@ def write(block, lines):
     """Replaces a part of the page between its marks."""
     begin, end = f"<!-- {block}: written by make test-frontends -->\n", f"\n<!-- end of {block} -->"
     front, mark, rest = PAGE.read_text().partition(begin)
-    if not mark:
+    _, end_mark, after = rest.partition(end)
+    if not mark or not end_mark:
         raise ValueError(f"{PAGE} has no part {block}")
-    PAGE.write_text(front + begin + "\n".join(lines) + end + rest.partition(end)[2])
+    PAGE.write_text(front + begin + "\n".join(lines) + end + after)

@@ -265,6 +265,9 @@ def test_sizes_and_their_conflicts():
     content = network()
     assert [port.shape for port in relay.compile(content).inputs] == [("batch", 4)]
     assert [port.shape for port in relay.compile(content, shapes={"x": (7, 4)}).inputs] == [(7, 4)]
+    assert relay.load(content, shapes={"x": (-1, 4)})["main"].params[0].type_annotation.shape[1] == 4
+    with pytest.raises(relay.InputError, match=r"the shape \(any, 4\) in the model, and \(0, 4\) is given"):
+        relay.load(content, shapes={"x": (0, 4)})
     with pytest.raises(relay.InputError, match=r"the shape \(any, 4\) in the model, and \(7, 5\) is given"):
         relay.load(content, shapes={"x": (7, 5)})
 

@@ -41,12 +41,12 @@ def refused(content, *said):
         assert one in text, text
 
 
-@pytest.mark.parametrize("part", range(1, 40))
+@pytest.mark.parametrize("part", range(1, 40, 4))
 def test_a_cut_archive(part):
     refused(GOOD[: len(GOOD) * part // 40])
 
 
-@pytest.mark.parametrize("part", range(1, 40))
+@pytest.mark.parametrize("part", range(1, 40, 4))
 def test_a_cut_hdf5_file(part):
     content = old_file(CONFIG, {"d": WEIGHTS})
     cut = content[: len(content) * part // 40]
@@ -56,7 +56,7 @@ def test_a_cut_hdf5_file(part):
         assert "help:" in str(error)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(24))
 def test_changed_bytes(seed):
     """A byte that is changed gives a diagnostic, or a model if the byte is not read or is a weight."""
     rng = np.random.default_rng(seed)
@@ -67,6 +67,15 @@ def test_changed_bytes(seed):
         relay.load(bytes(content))
     except relay.CompileError as error:
         assert "help:" in str(error)
+
+
+def test_a_file_that_hdf5_does_not_finish_reading(monkeypatch):
+    """The first text of the heap is said to have -16 bytes, so that the next one is itself: HDF5 2.0 never ends."""
+    monkeypatch.setattr("relay.frontend.keras.file._SECONDS", 4)
+    content = bytearray(old_file(CONFIG, {"d": WEIGHTS}))
+    at = content.index(b"GCOL")
+    content[at + 24 : at + 32] = (2**64 - 16).to_bytes(8, "little")
+    refused(bytes(content), "HDF5 does not finish reading it")
 
 
 def test_members_that_are_missing():
@@ -169,7 +178,7 @@ def test_shapes_that_are_wrong(shape):
     refused(archive(made, {"layers/dense": [W, B]}))
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(40))
 def test_values_of_a_configuration_that_are_changed(seed):
     """Values anywhere in the configuration of a network are replaced by others of any type."""
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from ..._core import IRModule
-from ...errors import wrong_input
+from ...errors import CompileError, wrong_input
 
 __all__ = ["from_keras", "import_file", "is_live_model"]
 
@@ -41,8 +41,10 @@ def import_file(
             weights = Stored(store) if is_archive else Grouped(child(store, "model_weights") or store)
             importer = Importer(version, dict(shapes or {}), dict(custom_layers or {}), channels_first)
             return importer.module(network, weights)
-    except (OSError, RuntimeError, KeyError, MemoryError) as error:  # exceptions of the file system, HDF5, recursion
-        raise corrupt(f"{name} cannot be read: {first_line(error)}") from error
+    except CompileError:
+        raise
+    except Exception as error:  # h5py raises nearly any class for a file that is damaged
+        raise corrupt(f"{name} cannot be read: {type(error).__name__}: {first_line(error)}") from error
 
 
 def is_live_model(model: object) -> bool:
@@ -107,7 +109,7 @@ def _in_keras_order(shape, channels_first: bool) -> dict:
     """Returns the sizes of inputs in Keras's order of axes."""
     made = {}
     for name, sizes in (shape or {}).items():
-        sizes = [None if one in (None, -1) else int(one) for one in sizes]
+        sizes = list(sizes)
         is_image = channels_first and len(sizes) in (4, 5)
         made[name] = [sizes[0], *sizes[2:], sizes[1]] if is_image else sizes
     return made

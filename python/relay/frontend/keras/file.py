@@ -1,7 +1,8 @@
 """Files of Keras: a .keras archive (config.json, metadata.json, model.weights.h5), or an HDF5 file with `model_config`.
 
 Everything in a file is untrusted: sizes are bounded before anything of that size is allocated, and links and datasets
-that refer to other files are refused. HDF5 itself checks the lengths inside an HDF5 file.
+that refer to other files are refused. HDF5 itself checks the lengths inside an HDF5 file, but not well enough: a
+process of its own reads the file first.
 """
 
 from __future__ import annotations
@@ -9,6 +10,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -53,14 +59,35 @@ def opened(name: str, content: bytes | None):
             config, version, file = _members(name, file)
         elif head != HDF5:
             raise corrupt(f"{name} is neither a zip archive nor an HDF5 file, as Keras writes")
+        _try_elsewhere(name, file)
         try:
             store = stack.enter_context(h5py.File(file, "r"))
-        except (OSError, RuntimeError, ValueError, KeyError) as error:
+        except Exception as error:  # h5py raises nearly any class for a file that is damaged
             raise corrupt(f"the HDF5 part of {name} cannot be read: {first_line(error)}") from error
         if head.startswith(ZIP):
             yield config, version, store, True
         else:
             yield *_attributes(name, store), store, False
+
+
+_CHECK = pathlib.Path(__file__).parents[2] / "tools" / "hdf5_check.py"
+_SECONDS, _BYTES_A_SECOND = 10, 4 << 20  # how long HDF5 may take
+
+
+def _try_elsewhere(name: str, file) -> None:
+    """Reads an HDF5 file in a process of its own first: HDF5 does not end, or crashes, on some damaged files."""
+    content = None if isinstance(file, io.BufferedReader) else file.getvalue()
+    size = os.fstat(file.fileno()).st_size if content is None else len(content)
+    command = [sys.executable, "-P", str(_CHECK), "-" if content is not None else file.name]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(
+            command, input=content, capture_output=True, env=environment, timeout=_SECONDS + size / _BYTES_A_SECOND
+        )
+    except subprocess.TimeoutExpired as error:
+        raise corrupt(f"{name} is damaged: HDF5 does not finish reading it") from error
+    if done.returncode < 0:
+        raise corrupt(f"{name} is damaged: HDF5 crashes when it reads it ({signal.Signals(-done.returncode).name})")
 
 
 def _members(name: str, file) -> tuple[dict, str, io.BytesIO]:

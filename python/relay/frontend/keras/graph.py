@@ -201,16 +201,15 @@ class Importer:
             )
         if shape is not None:
             _check_shape(layer.name, shape)
-        if given is not None and shape is not None and not _agree(given, shape):
-            raise wrong_input(
-                f"input `{layer.name}` has the shape {_text(shape)} in the model, and {_text(given)} is given",
-                "give one size for each axis; sizes that the model fixes cannot change",
-            )
+        if given is not None:
+            given = _given(layer.name, given, shape)
         if layer.config.get("ragged") or layer.config.get("sparse"):
             raise Refused(f"the input `{layer.name}` is ragged or sparse", "pass dense arrays")
         stem = re.sub(r"\W", "_", layer.name)
-        named = ["batch" if axis == 0 else f"{stem}_{axis}" for axis in range(len(shape or given))]
-        sizes = [int(one) if one is not None else Dim(name) for one, name in zip(given or shape, named, strict=True)]
+        sizes = [
+            one if one is not None else Dim("batch" if axis == 0 else f"{stem}_{axis}")
+            for axis, one in enumerate(given or shape)
+        ]
         made = var(layer.name, shape=self._sizes(sizes), dtype=policy(layer.config.get("dtype")))
         self.params.append(made)
         return Value(self._ordered(made, to_keras=True))
@@ -242,8 +241,18 @@ def _check_shape(name: str, shape) -> None:
         raise malformed(f"the shape of the input `{name}` is {shape!r}")
 
 
-def _agree(given, shape) -> bool:
-    return len(given) == len(shape) and all(b is None or a is None or a == b for a, b in zip(given, shape, strict=True))
+def _given(name: str, given, shape) -> list:
+    """Returns the sizes of an input that the user gives; None and -1 leave a size as it is in the model."""
+    given = [None if one in (None, -1) else int(one) for one in given]
+    held = [None] * len(given) if shape is None else shape
+    if len(given) != len(held) or any(
+        a is not None and (a < 1 or (b is not None and a != b)) for a, b in zip(given, held, strict=True)
+    ):
+        raise wrong_input(
+            f"input `{name}` has the shape {_text(held)} in the model, and {_text(given)} is given",
+            "give one size above zero for each axis; sizes that the model fixes cannot change",
+        )
+    return [b if a is None else a for a, b in zip(given, held, strict=True)]
 
 
 def _text(shape) -> str:
