@@ -315,8 +315,7 @@ class Compiler {
     Exprs loads;
     for (size_t s = 0; s < 2; ++s) {
       Expr e = without_casts(body->args[s], options_.float64);
-      if (e->kind != Kind::Load || computed(e->dtype) != t ||
-          std::any_of(e->args.begin(), e->args.end(), has_load))
+      if (e->kind != Kind::Load || computed(e->dtype) != t || std::any_of(e->args.begin(), e->args.end(), has_load))
         return false;
       dot.sides[s].moved = dimension_to_move(e);
       Offset at = offset(e, dot.sides[s].moved);
