@@ -39,7 +39,7 @@ ALGORITHM ?= all
 TORCH ?=
 
 .PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
+  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-low bench-paired asan tsan install wheel test-wheel clean
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -220,6 +220,9 @@ bench-sizes: setup product ## Compare sizes of compiled models, and memory of co
 
 bench-small: setup product build/test-sklearn/ready ## Compare models that take microseconds with ONNX Runtime and OpenVINO
 	@$(PYTHON) bench/small_models.py
+
+bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenVINO, and with themselves in float32
+	@$(PYTHON) bench/low.py
 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
