@@ -81,12 +81,13 @@ static int read_weights(const char *path) {
 std::string Writer::self_test() const {
   const std::string &name = options_.name, ok = macro("OK");
   std::string out =
-      title() + format(
-                    "/* Runs the network on recorded inputs and compares its outputs with the recorded ones. */\n"
-                    "#include <math.h>\n#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n"
-                    "#include \"test_vectors.h\"\n\n",
-                    name);
-  out += format("#if defined(RELAY_FMA){}\n#define LOOSE 1\n#else\n#define LOOSE 0\n#endif\n\n",
+      title() +
+      format(
+          "/* Runs the network on recorded inputs and compares its outputs with the recorded ones. */\n"
+          "#include <float.h>\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n"
+          "#include \"test_vectors.h\"\n\n",
+          name);
+  out += format("#if defined(RELAY_FMA) || FLT_EVAL_METHOD != 0{}\n#define LOOSE 1\n#else\n#define LOOSE 0\n#endif\n\n",
                 options_.library_math ? " || 1 /* exp, tanh and similar functions are the C library's */" : "");
   std::set<std::string> compared;
   for (const std::vector<Argument>* list : {&outputs_, &state_})

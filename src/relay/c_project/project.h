@@ -41,9 +41,9 @@ struct Project {
   Sizes sizes;
 };
 
-// The properties of a graph that no C project can have, all of them: calls of other libraries, sizes that are not
-// constant. Empty if there are none. `shape_help`: the way to fix the sizes of the inputs.
-Diagnostics refusals(const runtime::Program& graph);
+// The properties of a program that no C project can have, all of them: calls of other libraries, sizes that are not
+// constant. Empty if there are none.
+Diagnostics refusals(const runtime::Program& program);
 
 // True for a name that `Options::name` may have.
 bool is_c_name(const std::string& name);

@@ -19,33 +19,32 @@ static Diagnostic not_supported(std::string message, std::string help) {
   return {DiagnosticKind::not_supported, std::move(message), {}, {}, {}, std::move(help)};
 }
 
-Diagnostics refusals(const runtime::Program& graph) {
+static bool mentions(const runtime::SizeExpr& e, size_t variable) {
+  return std::any_of(e.words.begin(), e.words.end(), [&](const runtime::SizeWord& w) {
+    return w.op == runtime::SizeOp::Var && w.value == static_cast<int64_t>(variable);
+  });
+}
+
+Diagnostics refusals(const runtime::Program& program) {
   Diagnostics out;
-  const Segment& f = graph.graph();
-  for (size_t v = 0; v < f.variables.size(); ++v) {
+  const runtime::Signature s = program.is_graph() ? runtime::graph_signature(program) : program.signature;
+  for (size_t v = 0; v < s.variables.size(); ++v) {
     std::vector<std::string> inputs;
-    for (uint32_t i : f.inputs) {
-      const std::vector<runtime::SizeExpr>& shape = f.arrays[i].shape;
-      const bool reads = std::any_of(shape.begin(), shape.end(), [&](const runtime::SizeExpr& e) {
-        return std::any_of(e.words.begin(), e.words.end(), [&](const runtime::SizeWord& w) {
-          return w.op == runtime::SizeOp::Var && w.value == static_cast<int64_t>(v);
-        });
-      });
-      if (reads) inputs.push_back(format("`{}`", f.arrays[i].name));
+    for (const runtime::Port& port : s.inputs)
+      if (std::any_of(port.shape.begin(), port.shape.end(), [&](const auto& e) { return mentions(e, v); }))
+        inputs.push_back(format("`{}`", port.name));
+    out.push_back(not_supported(format("a C project has constant sizes, but `{}` of input {} is known only at run time",
+                                       s.variables[v], join(inputs, ", ")),
+                                "fix the shape of the input: --shape NAME=1,3,224,224"));
+  }
+  for (const Segment& segment : program.segments)
+    for (const Step& step : segment.steps) {
+      if (step.kind != Step::Kind::External) continue;
+      const runtime::ExternalEntry& called = program.externals[step.kernel];
+      out.push_back(not_supported(
+          format("a C project calls no other library, but `{}` of {} is called", called.symbol, called.library),
+          "compile without --external"));
     }
-    Diagnostic d =
-        not_supported(format("a C project has constant sizes, but `{}` of input {} is known only at run time",
-                             f.variables[v], join(inputs, ", ")),
-                      "fix the shape of the input: --shape NAME=1,3,224,224");
-    out.push_back(std::move(d));
-  }
-  for (const Step& step : f.steps) {
-    if (step.kind != Step::Kind::External) continue;
-    const runtime::ExternalEntry& called = graph.externals[step.kernel];
-    out.push_back(not_supported(
-        format("a C project calls no other library, but `{}` of {} is called", called.symbol, called.library),
-        "compile without --external"));
-  }
   return out;
 }
 

@@ -29,7 +29,9 @@ class Toolchain:
 
 
 def _linux(triple, emulator):
-    return Toolchain([f"{triple}-gcc"], [emulator], ["-static"])
+    # By default, C99 on s390x computes float in double.
+    rounds = ["-fexcess-precision=fast"] if triple.startswith("s390x") else []
+    return Toolchain([f"{triple}-gcc", *rounds], [emulator], ["-static"])
 
 
 HOST = {"gcc": Toolchain(["gcc"]), "clang": Toolchain(["clang-22"])}

@@ -89,6 +89,7 @@ CKernelWriter::Text CKernelWriter::constant(const Expr& e) {
   const int64_t v = e->ivalue;
   if (t == DType::uint64() && v < 0) return {format("UINT64_C({})", static_cast<uint64_t>(v))};
   if (v == INT64_MIN) return {"INT64_MIN"};
+  if (t == DType::int32() && v == INT32_MIN) return {"INT32_MIN"};
   if (v >= INT32_MIN + int64_t{1} && v <= INT32_MAX) return {format("{}", v), v < 0 ? Prefix : Atom};
   return {format("INT64_C({})", v)};
 }
