@@ -35,11 +35,13 @@ FUZZ_SECONDS ?= 3600
 OPS ?=
 # The algorithm that test-algorithms leaves out.
 ALGORITHM ?= all
+# Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
+ANYWHERE ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-low bench-paired asan tsan install wheel test-wheel clean
+# Every verb is phony: its name never is a file to compare with.
+.PHONY: build/fuzz/bin $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -143,6 +145,13 @@ build/test-frontends/ready: test/frontends/requirements.txt
 
 test-frontends: setup product build/test-frontends/ready ## Compare TFLite operators and real models with LiteRT; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
+
+build/test-anywhere/ready: dev/setup
+	@dev/setup anywhere
+	@mkdir -p $(@D) && touch $@
+
+test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
+	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

@@ -299,7 +299,8 @@ static std::string interface_text(const ir::Module& module) {
 static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
                                                                   {FileForm::SharedLibrary, "so"},
                                                                   {FileForm::Object, "obj"},
-                                                                  {FileForm::CSource, "c"}};
+                                                                  {FileForm::CSource, "c"},
+                                                                  {FileForm::CProject, "c-project"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
@@ -329,6 +330,13 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path) {
                        .backend = compiled.backend},
                       {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
                       path);
+  if (form == FileForm::CProject)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "a C project is written by the command line only",
+                      {},
+                      {},
+                      {},
+                      format("relay compile MODEL --emit c-project -o {}", path)};
   if (form == FileForm::CSource) return write_file(path, codegen::c_source(compiled.built.kernels));
   const std::shared_ptr<codegen::Backend> backend =
       compiled.backend ? compiled.backend : codegen::llvm_backend(target, compiled.report.threads);

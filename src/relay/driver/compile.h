@@ -112,9 +112,10 @@ enum class FileForm : uint8_t {
   Artifact,       // the whole program, its code and constants, as loaded by `relay run` and the C interface
   SharedLibrary,  // only the kernels
   Object,
-  CSource,  // as C99
+  CSource,   // as C99
+  CProject,  // a folder: the whole program as C99 (c_project.h), which save() does not write
 };
-const char* name(FileForm form);                             // "artifact", "so", "obj", "c"
+const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "c-project"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
 // The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
 FileForm form_for(const std::string& path);
