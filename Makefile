@@ -38,7 +38,7 @@ ALGORITHM ?= all
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
+.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs vscode \
   bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
 
 help: ## List the verbs
@@ -224,6 +224,9 @@ bench-small: setup product build/test-sklearn/ready ## Compare models that take 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
+
+vscode: setup ## Package the extension for VS Code, build/vscode/relay.vsix, and test its grammar
+	@dev/vscode
 
 docs: setup product ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
