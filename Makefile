@@ -237,6 +237,9 @@ bench-paired: setup product ## Compare this build with another: make bench-paire
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
+vscode: setup ## Package the extension for VS Code, build/vscode/relay.vsix, and test its grammar
+	@dev/vscode
+
 docs: setup product ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
 
