@@ -167,7 +167,7 @@ class _Text(str):
 def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = False) -> _core.Value:
     """Converts a Python object to a value for a program. `declared` is its type as text, which plain numbers and lists
     are converted to. If the type is unknown (""), an int becomes an int32, a float a float32, and a list a list of data
-    if the program has the type List.
+    if the program has the type List. Dataclasses of relay.data_type are data values.
 
     Arrays are copied. With `lend`, an array that is the value itself is used in place, for a single call.
     """
@@ -186,6 +186,8 @@ def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = 
             content = made.pop()
             made[-1].fill(content)
             continue
+        if hasattr(item, "__relay_data__"):
+            item = item.__relay_data__()
         if _is(item, Ref):
             type_, content_types = "", _type_parts(type_)[1]  # one reference, whatever is known of its type
         if (id(item), type_) in done:
