@@ -1,5 +1,5 @@
-"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stubs of relay.op, relay.nn
-and of the options of relay.compile().
+"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stubs of relay.op, of
+relay.nn and of the options of relay.compile().
 
 .venv/bin/python dev/docs.py [--check]       --check: write nothing, and fail if a page would change
 

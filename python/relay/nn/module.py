@@ -13,7 +13,6 @@ from .._core import Expr, IRModule
 from ..data import safetensors
 from ..errors import wrong_input
 from ..run.compiled import Compiled, compile
-from ..script.plain import in_plain_python
 from ..script.program import active
 from .eager import Calls
 from .parameter import Parameter
@@ -45,7 +44,7 @@ class Module:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         program = active()
-        if program is not None and not in_plain_python():
+        if program is not None:
             result = self.forward(*args, **named)
             program.calls.append((self, args, result))
             return result

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._core import Call, Expr, Op, TensorType, Tuple, TupleType, Type, Var, children
+from .._core import (
+    Call,
+    Expr,
+    Function,
+    IRModule,
+    Op,
+    TensorType,
+    Tuple,
+    TupleType,
+    Type,
+    Var,
+    children,
+    free_vars,
+)
 from ..ir.pass_infra import run_passes
 from ..script.datatypes import define_types
 from ..script.program import Program, tracing
@@ -96,12 +109,15 @@ def _rows(layer, args: tuple):
         (one, inputs, expression(made, layer)) for one, inputs, made in program.calls if not list(one.named_children())
     ]
     params = [*variables, *program.variables.values()]
+    outside = [not set(free_vars(made)) <= set(params) for _, _, made in leaves]  # within a scripted function
     parts = [Tuple([made, *_exprs(inputs)]) for _, inputs, made in leaves]
-    module = program.finished(params, Tuple([result, *parts]))
-    typed = run_passes(module, ["infer_type"])["main"].body
+    body = Tuple([result, *(part for part, out in zip(parts, outside, strict=True) if not out)])
+    typed = run_passes(program.finished(params, body), ["infer_type"])["main"].body
+    together = iter(typed.fields[1:])
+    of_each = [_alone(part) if out else next(together) for part, out in zip(parts, outside, strict=True)]
     counted: set[Expr] = set()
     rows, seen = [], set()
-    for (one, _, _), part in zip(leaves, typed.fields[1:], strict=True):
+    for (one, _, _), part in zip(leaves, of_each, strict=True):
         made, inputs = part.fields[0], set(part.fields[1:])
         count = sum(_operations(call) for call in _calls(made, inputs, counted))
         mine = [p for _, p in one.named_state() if p.trained and id(p) not in seen]
@@ -111,6 +127,11 @@ def _rows(layer, args: tuple):
         )
     every = sum(_operations(call) for call in _calls(typed.fields[0], set(), set()))
     return rows, typed.fields[0].checked_type, every
+
+
+def _alone(part: Expr) -> Expr:
+    """Returns an expression of a scripted function with its types."""
+    return run_passes(IRModule({"main": Function(free_vars(part), part)}), ["infer_type"])["main"].body
 
 
 def _exprs(values) -> list[Expr]:

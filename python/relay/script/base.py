@@ -14,7 +14,7 @@ from .._core import Constant, Expr, FuncType, Let, Span, TensorType, Tuple, Tupl
 from ..errors import CompileError
 from ..ir.expr import TupleWrapper, const
 from .datatypes import LIST, TypeCall, define_types, is_list, registered
-from .problems import File, Place, Problem
+from .problems import File, Place, Problem, an
 from .program import Program
 from .values import PENDING, POISON, Clash, Closure, Sym, Unset, is_unknown
 
@@ -256,7 +256,7 @@ class Base:
             if isinstance(part, Sym) and part.type != wanted:
                 part = self.fail(
                     "P0203",
-                    f"`{name}` of {cls.__name__} must be a {wanted}, but is a {part.type}",
+                    f"`{name}` of {cls.__name__} must be {an(wanted)}, but is {an(part.type)}",
                     node,
                     "convert the value, or change the annotation of the field",
                 )
@@ -279,7 +279,7 @@ class Base:
             "P0203",
             f"`{name}` {value.message}",
             value.second[0],
-            "convert one of the two, or use two variables",
+            value.help,
             [value.first],
         )
 

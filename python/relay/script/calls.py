@@ -14,7 +14,7 @@ from .base import Frame, Scope, jumps, wrapped
 from .check import check
 from .expressions import Method, is_static
 from .loops import unroll
-from .problems import ScriptError
+from .problems import ScriptError, an
 from .scripts import Scripts
 from .source import parsed
 from .values import PENDING, POISON, Closure, Env, Sym, is_unknown
@@ -77,7 +77,7 @@ class Calls(Scripts):
             return self._of_relay(callee, args, named, node)
         if static and _may_run(callee):
             return self.in_python(lambda: callee(*args, **named), (), node)
-        if isinstance(callee, types.MethodType):
+        if isinstance(callee, types.MethodType) and not _is_library(callee):
             return self._plain(callee.__func__, [callee.__self__, *args], named, node)
         if isinstance(callee, types.FunctionType) and not _is_library(callee):
             return self._plain(callee, args, named, node)
@@ -92,7 +92,7 @@ class Calls(Scripts):
                 node,
                 "call f.py(..), which runs the function in plain Python, to look at values",
             )
-        if (getattr(callee, "__module__", "") or "").startswith("numpy"):
+        if name.startswith(("np.", "numpy.")) or (getattr(callee, "__module__", "") or "").startswith("numpy"):
             return self.fail(
                 "P0103",
                 f"`{name}` has no counterpart in scripts",
@@ -171,23 +171,19 @@ class Calls(Scripts):
         }
         wrong = [name for name in named if name not in all_names or name in known]
         missing = [name for name in all_names if name not in known and name not in named and name not in defaults]
-        label = getattr(definition, "name", "the lambda")
+        label = f"`{definition.name}`" if isinstance(definition, ast.FunctionDef) else "the lambda"
         if len(args) > len(names) or wrong or missing:
             frame = self.frames.pop()
             self.frames.append(outer)
-            detail = (
-                f"`{wrong[0]}` is not a further parameter"
-                if wrong
-                else f"missing: {', '.join(missing)}"
-                if missing
-                else f"it has {len(names)}"
-            )
-            self.fail(
-                "P0209",
-                f"`{label}` is called with {len(args) + len(named)} arguments: {detail}",
-                node,
-                f"write {label}({', '.join(all_names)})",
-            )
+            count = len(args) + len(named)
+            given = f"{count} argument" + "s" * (count != 1)
+            if wrong:
+                message = f"{label} has no further parameter `{wrong[0]}`"
+            elif missing:
+                message = f"{label} is called with {given}, and {', '.join(f'`{one}`' for one in missing)} is missing"
+            else:
+                message = f"{label} is called with {given}, and takes {len(names)}"
+            self.fail("P0209", message, node, f"its parameters are: {', '.join(all_names)}")
             self.frames[-1] = frame
             return False
         values = known | named
@@ -198,7 +194,7 @@ class Calls(Scripts):
             value = values[name] if name in values else self.expression(defaults[name], env or inner)
             note = annotations.get(name)
             if note is not None and not is_unknown(value) and not callable(value):
-                wanted = self.annotation(note)
+                wanted = self.annotation(note, f"`{name}`")
                 value = self.of_type(value, wanted, note, f"`{name}`") if wanted is not None else value
             inner.values[name] = self.bound(name, value)
             inner.places[name] = self.place(definition.body if isinstance(definition, ast.Lambda) else definition)
@@ -231,7 +227,7 @@ class Calls(Scripts):
     def _of_function_value(self, callee: Sym, args: list, named: dict, node: ast.AST):
         if not isinstance(callee.type, FuncType) or named or len(args) != len(callee.type.arg_types):
             return self.fail(
-                "P0209", f"a {callee.type} cannot be called like this", node, "pass its arguments by position"
+                "P0209", f"{an(callee.type)} cannot be called like this", node, "pass its arguments by position"
             )
         values = [
             self.of_type(one, kind, node, "the argument") for one, kind in zip(args, callee.type.arg_types, strict=True)
@@ -316,8 +312,11 @@ def _is_relays(callee) -> bool:
     return (getattr(callee, "__module__", "") or "").partition(".")[0] == "relay"
 
 
-def _is_library(function: types.FunctionType) -> bool:
-    return function.__module__.partition(".")[0] in ("numpy", "torch", "math", "builtins")
+def _is_library(function: types.FunctionType | types.MethodType) -> bool:
+    """Returns true for functions whose source is not the user's."""
+    owner = getattr(function, "__self__", None)
+    module = (type(owner).__module__ if owner is not None else function.__module__) or ""
+    return module.partition(".")[0] in ("numpy", "torch", "math", "builtins")
 
 
 def _may_run(callee) -> bool:

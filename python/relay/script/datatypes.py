@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 import types
 import typing
 
@@ -161,7 +162,8 @@ def _of_text(text: str, where: str) -> Type:
         inner = [_of_text(one.value if isinstance(one, ast.Constant) else ast.unparse(one), where) for one in parts]
         return TypeCall(LIST, inner) if text.startswith("list[") else TupleType(inner)
     try:
-        return _core.parse_type(text)
+        # Postponed annotations lose the parentheses around a single size.
+        return _core.parse_type(re.sub(r"Tensor\[(\w+), ?(\w+)\]", r"Tensor[(\1), \2]", text))
     except Exception as error:
         raise wrong_input(
             f"{where} has the annotation {text!r}, which is not a type of a program",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Iterator
 
 from .. import op
 from .._core import (
@@ -28,6 +29,7 @@ from .datatypes import LIST, TypeCall, annotated, define_types, is_list
 from .elementwise import BINARY, COMPARE, REDUCTION_METHODS, SIGNS, common, is_float, operator_of
 from .indexing import Indexing
 from .loops import Loops
+from .problems import an
 from .statements import dtype_for
 from .values import PENDING, POISON, Clash, Closure, Env, Sym, Unset, is_unknown
 
@@ -146,7 +148,7 @@ class Expressions(Loops, Indexing):
             if not one.is_tensor:
                 self.fail(
                     "P0207",
-                    f"`{sign}` needs arrays or numbers, but one side is a {one.type}",
+                    f"`{sign}` needs arrays or numbers, but one side is {an(one.type)}",
                     node,
                     "take its fields or elements first",
                 )
@@ -164,7 +166,8 @@ class Expressions(Loops, Indexing):
     def in_python(self, function, values, node: ast.AST):
         """Returns the result of a function of known values."""
         try:
-            return function(*values)
+            result = function(*values)
+            return list(result) if isinstance(result, Iterator) else result
         except Exception as error:
             return self.fail(
                 "P0207",
@@ -182,7 +185,7 @@ class Expressions(Loops, Indexing):
         ranks = len(a.type.shape), len(b.type.shape)
         if 0 in ranks:
             return self.fail(
-                "P0207", f"`@` needs arrays, but the sides are a {a.type} and a {b.type}", node, "use * for numbers"
+                "P0207", f"`@` needs arrays, but the sides are {an(a.type)} and {an(b.type)}", node, "use * for numbers"
             )
 
         def make():
@@ -200,7 +203,7 @@ class Expressions(Loops, Indexing):
         if max(ranks) > 3:
             return self.fail(
                 "P0207",
-                f"`@` of a {a.type} and a {b.type} has more than three axes",
+                f"`@` of {an(a.type)} and {an(b.type)} has more than three axes",
                 node,
                 "join axes with reshape first",
             )
@@ -227,13 +230,13 @@ class Expressions(Loops, Indexing):
         if is_static(value):
             return self.in_python(_PYTHON[type(node.op)], (value,), node)
         if isinstance(node.op, ast.Not):
-            value = self.truth(value, node.operand, "not")
+            value = self.truth(value, node.operand, "`not`")
             return value if is_unknown(value) else self.emit(lambda: op.logical_not(value.expr), node)
         value = self.sym(value, node)
         if is_unknown(value) or isinstance(node.op, ast.UAdd):
             return value
         if not value.is_tensor:
-            return self.fail("P0207", f"a {value.type} has no sign", node, "take its fields or elements first")
+            return self.fail("P0207", f"{an(value.type)} has no sign", node, "take its fields or elements first")
         names = {ast.USub: "negative", ast.Invert: "logical_not" if value.dtype == "bool" else "bitwise_not"}
         return self.emit(lambda: operator_of(names[type(node.op)])(value.expr), node)
 
@@ -304,11 +307,11 @@ class Expressions(Loops, Indexing):
         if value.is_tensor and len(value.type.shape):
             return self.fail(
                 "P0205",
-                f"{what} needs scalars, but one side is a {value.type}",
+                f"{what} needs scalars, but one side is {an(value.type)}",
                 node,
                 "use & and |, or np.logical_and, for each element; np.all or np.any for one result",
             )
-        return self.fail("P0205", f"{what} needs a bool, but one side is a {value.type}", node, "compare it: x != 0")
+        return self.fail("P0205", f"{what} needs a bool, but one side is {an(value.type)}", node, "compare it: x != 0")
 
     def condition(self, node: ast.expr, env: Env):
         """Returns the value of a test: a bool that is known, or a scalar."""
@@ -323,11 +326,11 @@ class Expressions(Loops, Indexing):
         if value.is_tensor and len(value.type.shape):
             return self.fail(
                 "P0204",
-                f"a condition must be one bool, but is a {value.type}",
+                f"a condition must be one bool, but is {an(value.type)}",
                 node,
                 "use np.all(..) or np.any(..) for one result, np.where(..) to choose for each element",
             )
-        return self.fail("P0204", f"a condition must be a bool, but is a {value.type}", node, "compare it: x != 0")
+        return self.fail("P0204", f"a condition must be a bool, but is {an(value.type)}", node, "compare it: x != 0")
 
     def _ifexp(self, node: ast.IfExp, env: Env):
         target = ast.copy_location(ast.Name("chosen", ast.Store()), node)
@@ -374,7 +377,10 @@ class Expressions(Loops, Indexing):
             try:
                 return getattr(value, name)
             except AttributeError as error:
-                return self.fail("P0201", str(error), node, "correct the name")
+                near = [] if "did you mean" in str(error) else suggestions(name, dir(value), 1)
+                return self.fail(
+                    "P0201", str(error), node, f"did you mean `{near[0]}`?" if near else "correct the name"
+                )
         if isinstance(value, Sym):
             data_type = self.data_type_of(value)
             if value.is_tensor:
@@ -467,7 +473,7 @@ class Expressions(Loops, Indexing):
         if hasattr(over, "begin"):
             return self._over_range(node, over, env)
         if not isinstance(over, Sym) or not is_list(over.type):
-            what = f"a {over.type}" if isinstance(over, Sym) else f"a {type(over).__name__}"
+            what = an(over.type) if isinstance(over, Sym) else f"a {type(over).__name__}"
             return self.fail("P0207", f"a comprehension cannot go over {what}", part.iter, "go over a list")
         kept = over
         for test in part.ifs:
@@ -512,11 +518,11 @@ class Expressions(Loops, Indexing):
         return Function([variable], wrapped(bound, value.expr), value.type), value.type
 
     # --- annotations --------------------------------------------------------------------------------------------------
-    def annotation(self, node: ast.expr):
+    def annotation(self, node: ast.expr, what: str = "the variable"):
         """Returns the type of an annotation, or None behind a problem."""
         try:
             note = eval(compile(ast.Expression(node), "<annotation>", "eval"), {}, _Names(self.frame.scope))
-            return self.defined(annotated(note, "it"))
+            return self.defined(annotated(note, what))
         except InputError as error:
             self.fail("P0212", error.diagnostics[0].message, node, error.diagnostics[0].help)
         except Exception as error:
@@ -538,7 +544,7 @@ class Expressions(Loops, Indexing):
         if isinstance(made, Sym) and made.type != wanted and not _fits(made.type, wanted):
             return self.fail(
                 "P0203",
-                f"{what} is annotated as a {wanted}, but is a {made.type}",
+                f"{what} is annotated as {an(wanted)}, but is {an(made.type)}",
                 node,
                 "change the annotation or the value",
             )

@@ -10,18 +10,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
-from .._core import Expr, IRModule, Type, Var
+from .._core import Expr, IRModule, TupleType, Type, Var
 from ..data.values import checked, from_value, to_value
 from ..errors import CompileError, wrong_input
+from ..ir.expr import TupleWrapper
 from ..ir.pass_infra import run_passes
 from ..run.compiled import Compiled, compile
 from .base import Frame, Scope, wrapped
 from .calls import Calls
 from .check import check
 from .datatypes import DataType, annotated, define_types, from_data
-from .plain import in_plain_python, plainly
+from .plain import plainly
 from .problems import Problem, ScriptError
-from .program import Program, active, tracing
+from .program import Program, active, in_plain_python, tracing
 from .source import parsed
 from .values import Sym, is_unknown, signature_of, type_of_value
 
@@ -61,7 +62,7 @@ class Script:
         if any(isinstance(one, Expr) for one in [*args, *named.values()]):
             return self._traced(args, named)
         args = self._in_order(args, named)
-        key = tuple(map(signature_of, args))
+        key = tuple(map(signature_of, args, self._names()))
         compiled = self._compiled.get(key)
         if compiled is None:
             module = self.module(*args)
@@ -91,7 +92,7 @@ class Script:
         program = Program()
         kinds = []
         for name, one in zip(self._names(), arguments, strict=True):
-            kinds.append(_type_of(name, one))
+            kinds.append(self._type_of(name, one))
             define_types(kinds[-1], program.types)
         variables = [Var(name, kind) for name, kind in zip(self._names(), kinds, strict=True)]
         with tracing(program):
@@ -137,7 +138,7 @@ class Script:
         except CompileError as error:
             raise _in_python(error, self.scope.file) from error
 
-    def _traced(self, args: tuple, named: dict) -> Expr:
+    def _traced(self, args: tuple, named: dict) -> Expr | TupleWrapper:
         """Returns the call of the function on expressions, within the program that is traced."""
         program = active()
         if program is None:
@@ -156,14 +157,13 @@ class Script:
         )
         if translator.problems:
             raise ScriptError(_sorted(translator.problems))
-        return _with(translator, value)
+        expr = _with(translator, value)
+        is_tuple = isinstance(value, Sym) and isinstance(value.type, TupleType)
+        return TupleWrapper(expr, len(value.type.fields)) if is_tuple else expr
 
     # --- arguments ----------------------------------------------------------------------------------------------------
     def _names(self) -> list[str]:
-        names = [
-            one.arg
-            for one in [*self.definition.args.posonlyargs, *self.definition.args.args, *self.definition.args.kwonlyargs]
-        ]
+        names = list(self._parameters())
         return names if self.owner is None else names[1:]
 
     def _in_order(self, args: tuple, named: dict, annotated_too: bool = False) -> list:
@@ -174,10 +174,7 @@ class Script:
             what = f"`{wrong[0]}`" if wrong else f"{len(args)} arguments"
             raise wrong_input(f"`{self.__name__}` does not take {what}", f"its parameters are: {', '.join(names)}")
         values |= named
-        parameters = {
-            one.arg: one
-            for one in [*self.definition.args.posonlyargs, *self.definition.args.args, *self.definition.args.kwonlyargs]
-        }
+        parameters = self._parameters()
         defaults = dict(zip(reversed(names), reversed(self.function.__defaults__ or ()), strict=False)) | (
             self.function.__kwdefaults__ or {}
         )
@@ -197,10 +194,23 @@ class Script:
                 )
         return [values[name] for name in names]
 
+    def _type_of(self, name: str, value: object) -> Type:
+        """Returns the type of an argument: of a value, or a type itself. That of an empty list is in its annotation."""
+        note = self._parameters()[name].annotation
+        if isinstance(value, list) and not value and note is not None:
+            return self._annotated(note, name)
+        if isinstance(value, (Type, DataType, str, types.GenericAlias, type)):
+            return annotated(value, f"`{name}`")
+        return type_of_value(value, name)
+
+    def _parameters(self) -> dict[str, ast.arg]:
+        args = self.definition.args
+        return {one.arg: one for one in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
+
     def _annotated(self, node, name: str) -> Type:
         translator = Calls(Program())
         translator.frames.append(Frame(self.__name__, self.scope))
-        found = translator.annotation(node)
+        found = translator.annotation(node, f"`{name}`")
         if found is None:
             raise ScriptError(translator.problems)
         return found
@@ -219,12 +229,6 @@ def _sorted(problems: list[Problem]) -> list[Problem]:
     return sorted(
         problems, key=lambda one: (one.place.file, one.place.line, one.place.column) if one.place else ("", 0, 0)
     )
-
-
-def _type_of(name: str, value: object) -> Type:
-    if isinstance(value, (Type, DataType, str, types.GenericAlias)) or (isinstance(value, type)):
-        return annotated(value, f"`{name}`")
-    return type_of_value(value, name)
 
 
 def _in_python(error: CompileError, file) -> CompileError:
@@ -256,9 +260,9 @@ def script(function: Callable) -> Script:
         return function
     if isinstance(function, (staticmethod, classmethod)):
         raise wrong_input("a static or class method cannot be scripted", "put @relay.script below @staticmethod")
-    if not isinstance(function, types.FunctionType):
-        raise wrong_input(f"{function!r} is not a Python function", "decorate a function that is written with def")
-    inner = function
-    while hasattr(inner, "__wrapped__"):
+    if hasattr(function, "__wrapped__"):
         raise wrong_input(f"`{function.__name__}` has another decorator", "put @relay.script directly above def")
+    if not isinstance(function, types.FunctionType):
+        kind = type(function).__name__
+        raise wrong_input(f"a {kind} cannot be scripted", "decorate a function that is written with def")
     return Script(function)

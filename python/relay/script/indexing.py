@@ -9,6 +9,7 @@ from .._core import GlobalVar, TensorType, TupleType
 from ..ir.expr import const
 from .base import Base
 from .datatypes import is_list
+from .problems import an
 from .values import PENDING, POISON, Env, Sym, is_unknown
 
 
@@ -35,7 +36,7 @@ class Indexing(Base):
             return tuple(self.emit(lambda at=at: op.take(value.expr, const(at), axis=0), node) for at in range(count))
         return self.fail(
             "P0207",
-            f"a {value.type} cannot be assigned to {count} variables",
+            f"{an(value.type)} cannot be assigned to {count} variables",
             node,
             "take its elements one by one, or use match",
         )
@@ -71,7 +72,7 @@ class Indexing(Base):
             return self._of_list(value, index, node)
         if value.is_tensor:
             return self._of_array(value, index if isinstance(index, tuple) else (index,), node)
-        return self.fail("P0207", f"a {value.type} has no elements", node, "use match to take it apart")
+        return self.fail("P0207", f"{an(value.type)} has no elements", node, "use match to take it apart")
 
     def _index(self, node: ast.expr, env: Env):
         if isinstance(node, ast.Tuple):
@@ -99,7 +100,7 @@ class Indexing(Base):
         if is_unknown(at):
             return at
         if not at.is_scalar or not at.dtype.startswith("int"):
-            return self.fail("P0207", f"the index of a list must be an int, but is a {at.type}", node, "use an int")
+            return self.fail("P0207", f"the index of a list must be an int, but is {an(at.type)}", node, "use an int")
         at = self.cast(at, "int32", node)
         return self.computed(GlobalVar("nth")(value.expr, at.expr), value.type.args[0], "element")
 
@@ -108,7 +109,7 @@ class Indexing(Base):
         count = sum(one is not None and one is not Ellipsis for one in index)
         if count > len(value.type.shape):
             return self.fail(
-                "P0207", f"{count} indices for a {value.type}", node, f"give at most {len(value.type.shape)}"
+                "P0207", f"{count} indices for {an(value.type)}", node, f"give at most {len(value.type.shape)}"
             )
         if Ellipsis not in [one for one in index if not isinstance(one, Sym)]:
             index = (*index, Ellipsis)
@@ -152,7 +153,7 @@ class Indexing(Base):
         if not at.is_tensor or not at.dtype.startswith(("int", "uint")):
             return self.fail(
                 "P0207",
-                f"an index must be an int, but is a {at.type}",
+                f"an index must be an int, but is {an(at.type)}",
                 node,
                 "use ints; choose elements by a mask with np.where",
             ), 0

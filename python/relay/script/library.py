@@ -12,7 +12,8 @@ from .datatypes import LIST, TypeCall, is_list
 from .elementwise import BINARY_FUNCTIONS, DTYPES, FLOAT_UNARY, REDUCTIONS, UNARY, is_float, operator_of
 from .expressions import Expressions, Method, is_static, op_bool
 from .loops import Range, Unrolled
-from .values import POISON, Sym, is_unknown
+from .problems import an
+from .values import PENDING, POISON, Sym, is_unknown
 
 
 class Library(Expressions):
@@ -29,7 +30,7 @@ class Library(Expressions):
             if not is_unknown(value) and callee in (int, float, bool) and not value.is_scalar:
                 return self.fail(
                     "P0207",
-                    f"`{callee.__name__}` needs a scalar, but gets a {value.type}",
+                    f"`{callee.__name__}` needs a scalar, but gets {an(value.type)}",
                     node,
                     "use x.astype(..) for an array",
                 )
@@ -53,7 +54,7 @@ class Library(Expressions):
         if not value.is_tensor:
             return self.fail(
                 "P0207",
-                f"`{ast.unparse(node.func)}` needs an array, but gets a {value.type}",
+                f"`{ast.unparse(node.func)}` needs an array, but gets {an(value.type)}",
                 node,
                 "take its fields or elements first",
             )
@@ -68,7 +69,7 @@ class Library(Expressions):
     def _reduced(self, name: str, value: Sym, args: list, named: dict, node: ast.AST):
         if not value.is_tensor:
             return self.fail(
-                "P0207", f"`{name}` needs an array, but gets a {value.type}", node, "use a loop over the list"
+                "P0207", f"`{name}` needs an array, but gets {an(value.type)}", node, "use a loop over the list"
             )
         axis = args[0] if args else named.get("axis")
         extra = set(named) - {"axis", "keepdims"}
@@ -93,7 +94,7 @@ class Library(Expressions):
             return self.computed(GlobalVar("length")(value.expr), TensorType((), "int32"), "length")
         if value.is_tensor and len(value.type.shape):
             return self.size(value, 0, node)
-        return self.fail("P0207", f"a {value.type} has no length", node, "use an array, a list or a tuple")
+        return self.fail("P0207", f"{an(value.type)} has no length", node, "use an array, a list or a tuple")
 
     def _where(self, args: list, named: dict, node: ast.AST):
         if len(args) != 3:
@@ -110,19 +111,18 @@ class Library(Expressions):
         return self.matmul(args[0], args[1], node)
 
     def _joined_arrays(self, args: list, named: dict, node: ast.Call, function):
-        parts = self.sym(tuple(args[0]), node) if isinstance(args[0], (tuple, list)) else args[0]
-        if is_unknown(parts):
-            return parts
         axis = args[1] if len(args) > 1 else named.get("axis", 0)
-        if not isinstance(parts.type, TupleType):
-            return self.fail(
-                "P0207",
-                f"`{ast.unparse(node.func)}` needs a known number of arrays, but gets a {parts.type}",
-                node,
-                "give a tuple of arrays",
-            )
-        fields = [one.expr for one in self.fields(self.bound("parts", parts))]
-        return self.emit(lambda: function(Tuple(fields), axis=axis), node)
+        parts = args[0]
+        if isinstance(parts, (tuple, list)):
+            fields = [self.sym(one, node) for one in parts]
+        elif isinstance(parts.type, TupleType):
+            fields = list(self.fields(self.bound("parts", parts)))
+        else:
+            what = f"`{ast.unparse(node.func)}` needs a known number of arrays, but gets {an(parts.type)}"
+            return self.fail("P0207", what, node, "give a tuple of arrays")
+        if is_unknown(*fields):
+            return PENDING if PENDING in fields else POISON
+        return self.emit(lambda: function(Tuple([one.expr for one in fields]), axis=axis), node)
 
     def _concatenate(self, args, named, node):
         return self._joined_arrays(args, named, node, op.concatenate)
@@ -232,7 +232,7 @@ class Library(Expressions):
         for one in bounds[:2]:
             of_int = isinstance(one, int) or (isinstance(one, Sym) and one.is_scalar and one.dtype.startswith("int"))
             if not of_int:
-                what = f"a {one.type}" if isinstance(one, Sym) else f"a {type(one).__name__}"
+                what = an(one.type) if isinstance(one, Sym) else f"a {type(one).__name__}"
                 return self.fail(
                     "P0207", f"a bound of a range must be an int, but is {what}", node, "convert it with int(..)"
                 )

@@ -15,6 +15,7 @@ from .._core import Clause, Expr, Function, If, Let, Match, PatternConstructor, 
 from ..ir.expr import const
 from .base import assigned, jumps
 from .datatypes import is_list
+from .problems import an
 from .statements import Join, Next, Statements, Tail
 from .values import PENDING, POISON, Clash, Closure, Env, Sym, Unset, is_unknown
 
@@ -136,7 +137,7 @@ class Loops(Statements):
             return self._range_header(
                 node, Range(0, length, 1), lambda at: self.emit(lambda: op.take(rows.expr, at.expr, axis=0), node.iter)
             )
-        what = f"a {over.type}" if isinstance(over, Sym) else f"a {type(over).__name__}"
+        what = an(over.type) if isinstance(over, Sym) else f"a {type(over).__name__}"
         self.fail(
             "P0207",
             f"a `for` loop cannot go over {what}",
@@ -260,13 +261,11 @@ class _Attempt:
             elif isinstance(value, (Unset, Clash)) or is_unknown(value):
                 self.dropped[name] = value
             elif isinstance(value, list) and not value:
-                t.fail(
-                    "P0207",
-                    f"the type of the empty list `{name}` is not known",
-                    env.places.get(name) or t.place(self.names[name]),
-                    f'annotate it: {name}: list["Tensor[(3), float32]"] = []',
-                )
-                self.dropped[name] = POISON
+                here = env.places.get(name) or t.place(self.names[name])
+                help = f'annotate it: {name}: list["Tensor[(3), float32]"] = []'
+                message = "is an empty list before the loop, and the type of its elements is not known"
+                later = t.place(self.names[name]), "it is assigned in the loop"
+                self.dropped[name] = Clash(message, later, (here, ""), help)
             else:
                 what = (
                     "is a function before the loop"
@@ -298,11 +297,15 @@ class _Attempt:
 
         def body(prepare=None) -> Tail:
             mine = inner.copy() if prepare is None else inner
-            if prepare:
-                prepare()
+
+            def translated() -> Tail:
+                if prepare:
+                    prepare()
+                return t.block(self.node.body, mine, self._again)
+
             t.frame.jumps.append((self._leave, self._again))
             try:
-                return t.in_scope(lambda: t.block(self.node.body, mine, self._again))
+                return t.in_scope(translated)
             finally:
                 t.frame.jumps.pop()
 
@@ -343,6 +346,6 @@ class _Attempt:
     def _changed(self, name: str, value, start: Sym, here):
         if isinstance(value, (Unset, Clash)):
             return value
-        now = f"a {value.type}" if isinstance(value, Sym) else "no value of a program"
-        message = f"is {now} after an iteration, and a {start.type} before the loop"
-        return Clash(message, (self.places.get(name, here), f"a {start.type}"), (here, ""))
+        now = an(value.type) if isinstance(value, Sym) else "no value of a program"
+        message = f"is {now} after an iteration, and {an(start.type)} before the loop"
+        return Clash(message, (self.places.get(name, here), an(start.type)), (here, ""))

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import types
 from collections.abc import Callable
-from contextlib import contextmanager
 
 import numpy as np
 
 from .._core import Expr, Function, IRModule
 from ..ir.expr import TupleWrapper, const
 from ..run.compiled import evaluate
-
-_local = threading.local()
-
-
-def in_plain_python() -> bool:
-    """Returns true while this thread runs a scripted function in plain Python."""
-    return getattr(_local, "depth", 0) > 0
-
-
-@contextmanager
-def _plain():
-    _local.depth = getattr(_local, "depth", 0) + 1
-    try:
-        yield
-    finally:
-        _local.depth -= 1
+from .program import tracing
 
 
 class _Eager:
@@ -72,7 +55,7 @@ def plainly(function: types.FunctionType) -> Callable:
     copy.__kwdefaults__ = function.__kwdefaults__
 
     def run(*args, **named):
-        with _plain():
+        with tracing(None):
             return copy(*args, **named)
 
     return run

@@ -104,8 +104,16 @@ class Problem:
         )  # fmt: skip
 
 
+def an(type_: object) -> str:
+    """Returns a type with its article: "an int32"."""
+    text = str(type_)
+    return f"an {text}" if text[:1] in "aeio" else f"a {text}"
+
+
 def _snippet(place: Place, text: str) -> list[str]:
     """Returns the line of a place with carets below it. Tabs stay, so that the carets stand below their text."""
+    if not place.text:  # the file is not there
+        return []
     number = str(place.line)
     margin = " " * len(number)
     lead = re.sub(r"[^\t]", " ", place.text[: place.column - 1])

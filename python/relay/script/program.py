@@ -109,9 +109,15 @@ def active() -> Program | None:
     return stack[-1] if stack else None
 
 
+def in_plain_python() -> bool:
+    """Returns true while this thread runs a scripted function in plain Python, and traces nothing within it."""
+    stack = getattr(_local, "stack", None)
+    return bool(stack) and stack[-1] is None
+
+
 @contextmanager
-def tracing(program: Program) -> Iterator[Program]:
-    """Makes a program the one that this thread traces."""
+def tracing(program: Program | None) -> Iterator[Program | None]:
+    """Makes a program the one that this thread traces; None: plain Python."""
     stack = _local.__dict__.setdefault("stack", [])
     stack.append(program)
     try:

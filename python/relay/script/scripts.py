@@ -66,7 +66,7 @@ class Scripts(Library):
         declared = None
         if definition.returns is not None:
             self.frames.append(frame)
-            declared = self.annotation(definition.returns)
+            declared = self.annotation(definition.returns, "the result")
             self.frames.pop()
             if declared is None:
                 return None

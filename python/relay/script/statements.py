@@ -28,7 +28,7 @@ from .._core import (
 )
 from .base import Base, assigned, jumps, wrapped
 from .datatypes import registered
-from .problems import Place
+from .problems import Place, an
 from .values import PENDING, POISON, Clash, Closure, Env, Sym, Unset, is_unknown
 
 # The end of a block, made when all calls of the joins that it leads to are known. None behind a problem.
@@ -175,7 +175,7 @@ class Statements(Base):
         """Returns the value of a return statement, and compares its type with those before it."""
         if node.value is None:
             return self.result_of((), node)
-        return self.result_of(self.expression(node.value, env), node)
+        return self.result_of(self.expression(node.value, env), node.value)
 
     def result_of(self, value, node: ast.AST) -> Tail:
         frame = self.frame
@@ -188,10 +188,10 @@ class Statements(Base):
             first = "declared here" if frame.declared else "returned here"
             self.fail(
                 "P0203",
-                f"`{frame.name}` returns a {value.type} here, and a {frame.result} elsewhere",
+                f"`{frame.name}` returns {an(value.type)} here, and {an(frame.result)} elsewhere",
                 node,
                 "return values of one type: convert one of them",
-                [(frame.result_place, f"a {frame.result} is {first}")] if frame.result_place else [],
+                [(frame.result_place, f"{an(frame.result)} is {first}")] if frame.result_place else [],
             )
             return None
         return lambda: value.expr
@@ -333,10 +333,12 @@ class Statements(Base):
                 next((v for v in values if isinstance(v, float)), values[0]) if floats else values[0]
             )
         if not isinstance(first, Sym):
+            early, late = sorted((places[0], places[-1]), key=lambda place: place.line)
             return Clash(
-                "is a value that only the compiler knows, and differs between the branches",
-                (places[0], "one value"),
-                (places[-1], ""),
+                "differs between the branches, and is not a value of a program",
+                (early, "another one"),
+                (late, ""),
+                "use it inside the branches",
             )
         out = []
         for value, place in zip(values, places, strict=True):
@@ -349,10 +351,10 @@ class Statements(Base):
 
     def clash(self, value, first_place: Place | None, first_type, place: Place) -> Clash:
         """A variable with two types."""
-        here = f"a {value.type}" if isinstance(value, Sym) else "no value of a program"
+        here = an(value.type) if isinstance(value, Sym) else "no value of a program"
         return Clash(
-            f"is {here} here, and a {first_type} on another way",
-            (first_place or place, f"it is a {first_type}"),
+            f"is {here} here, and {an(first_type)} in another branch",
+            (first_place or place, f"it is {an(first_type)}"),
             (place, ""),
         )
 
@@ -434,20 +436,27 @@ class Statements(Base):
                 zip(node.kwd_attrs, node.kwd_patterns, strict=True)
             )
             wrong = [name for name in by_name if name not in case.fields]
-            if wrong or len(node.patterns) > len(case.fields):
-                return self._wrong_pattern(node, f"{cls.__name__} has the fields {', '.join(case.fields)}")
+            if wrong:
+                return self._wrong_pattern(
+                    node, f"{cls.__name__} has no field `{wrong[0]}`, but {', '.join(case.fields)}"
+                )
+            if len(node.patterns) > len(case.fields):
+                fields = f"{len(case.fields)}: {', '.join(case.fields)}"
+                return self._wrong_pattern(
+                    node, f"the pattern has {len(node.patterns)} fields, and {cls.__name__} has {fields}"
+                )
             parts = [by_name.get(name, ast.MatchAs()) for name in case.fields]
             return self._parts(
                 node, parts, constructor.inputs, lambda inner: PatternConstructor(constructor, inner), cls.__name__
             )
-        return self._wrong_pattern(node, f"the pattern does not fit a {type_}")
+        return self._wrong_pattern(node, f"the pattern does not fit {an(type_)}")
 
     def _wrong_pattern(self, node, message: str):
         self.fail("P0211", message, node, "match cases of a relay.data_type, tuples and lists; test numbers with `if`")
 
     def _parts(self, node, patterns, types, build, what: str):
         if len(patterns) != len(types):
-            return self._wrong_pattern(node, f"{what} has {len(types)} fields, the pattern {len(patterns)}")
+            return self._wrong_pattern(node, f"the pattern has {len(patterns)} fields, and {what} has {len(types)}")
         made = [self.pattern(one, type_) for one, type_ in zip(patterns, types, strict=True)]
         if any(one is None for one in made):
             return None

@@ -66,6 +66,7 @@ class Clash:
     message: str
     first: tuple[Place, str]
     second: tuple[Place, str]
+    help: str = "convert one of the two, or use two variables"
 
 
 @dataclasses.dataclass(eq=False)
@@ -142,8 +143,8 @@ def type_of_value(value: object, where: str) -> Type:
     return TensorType(made.shape, made.dtype)
 
 
-def signature_of(value: object) -> object:
-    """Returns a hashable key that is equal for values of one type."""
+def signature_of(value: object, where: str = "an argument") -> object:
+    """Returns a hashable key that is equal for values of one type. `where` names the value in messages."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.shape
-    return str(type_of_value(value, "an argument"))
+    return "[]" if isinstance(value, list) and not value else str(type_of_value(value, where))
