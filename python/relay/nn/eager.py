@@ -46,6 +46,7 @@ class Calls:
         self._lock = threading.Lock()
 
     def __reduce__(self):
+        """Pickles and copies without the compiled calls."""
         return Calls, (self.layer,)
 
     def __call__(self, *args: Any, **named: Any) -> Any:

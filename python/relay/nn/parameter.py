@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -134,14 +135,24 @@ def normal(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray
     return generator.standard_normal(shape)
 
 
-def constant(value: float) -> Initialiser:
-    """Returns an initialiser of one value."""
-    return lambda generator, shape: np.full(shape, value)
+@dataclasses.dataclass(frozen=True)
+class constant:
+    """Sets all elements to one value."""
+
+    value: float
+
+    def __call__(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return np.full(shape, self.value)
 
 
-def uniform(bound: float) -> Initialiser:
-    """Returns an initialiser of a uniform distribution over [-bound, bound)."""
-    return lambda generator, shape: generator.uniform(-bound, bound, shape)
+@dataclasses.dataclass(frozen=True)
+class uniform:
+    """Draws from a uniform distribution over [-bound, bound)."""
+
+    bound: float
+
+    def __call__(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        return generator.uniform(-self.bound, self.bound, shape)
 
 
 def fan_in(shape: Sequence[int]) -> int:
@@ -160,11 +171,12 @@ def xavier_uniform(generator: np.random.Generator, shape: tuple[int, ...]) -> np
     return generator.uniform(-bound, bound, shape)
 
 
-def bias_of(weight: Parameter) -> Initialiser:
-    """Returns the initialiser of a bias: the bound is that of the weight, 1 / sqrt(fan_in)."""
+@dataclasses.dataclass(frozen=True)
+class bias_of:
+    """Draws a bias with the bound of its weight, 1 / sqrt(fan_in)."""
 
-    def draw(generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        bound = 1 / np.sqrt(max(1, fan_in(weight.shape)))
+    weight: Parameter
+
+    def __call__(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        bound = 1 / np.sqrt(max(1, fan_in(self.weight.shape)))
         return generator.uniform(-bound, bound, shape)
-
-    return draw

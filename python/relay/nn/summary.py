@@ -126,6 +126,8 @@ def _rows(layer, args: tuple):
             (paths.get(id(one), "?"), type(one).__name__, made.checked_type, sum(_size(p.shape) for p in mine), count)
         )
     every = sum(_operations(call) for call in _calls(typed.fields[0], set(), set()))
+    if program.functions:
+        every = sum(row[4] for row in rows)
     return rows, typed.fields[0].checked_type, every
 
 
@@ -165,7 +167,8 @@ def _short(number: int) -> str:
 
 def summary(layer, args: tuple) -> str:
     """Returns the table as text. The columns are the path and class of a layer, the shape of its result, its trained
-    parameters, floating-point operations, and the bytes of its parameters and its result."""
+    parameters, floating-point operations, and the bytes of its parameters and its result. A layer within a scripted
+    function counts once."""
     trace(layer, args)
     rows, result, every = _rows(layer, args)
     table = [("layer", "result", "parameters", "FLOPs", "bytes")]

@@ -71,9 +71,10 @@ class Scripts(Library):
             if declared is None:
                 return None
         result, before, pending = declared, len(self.problems), self.pending
+        calls = len(self.program.calls)
         for attempt in range(2):
             self.program.specialised[key] = (name, result, dynamic)
-            del self.problems[before:]
+            del self.problems[before:], self.program.calls[calls:]
             hits = self.pending
             made, found = self._function_of(bound, values, dynamic, frame.scope, result)
             is_pending = self.pending > hits

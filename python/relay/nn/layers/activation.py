@@ -172,7 +172,7 @@ class Dropout(Module):
         self.p = p
 
     def forward(self, x):
-        return op.nn.dropout(x, rate=self.p)[0] if self.training and self.p > 0 else x
+        return op.nn.dropout(x, rate=self.p) if self.training and self.p > 0 else x
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
