@@ -58,7 +58,7 @@ from .losses import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLos
 from .module import Module
 from .operators import *  # noqa: F403
 from .parameter import Parameter, buffer, manual_seed
-from .training import step
+from .training import loss_module, step
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -119,6 +119,7 @@ __all__ = [
     "Unflatten",
     "Upsample",
     "buffer",
+    "loss_module",
     "manual_seed",
     "step",
 ]

@@ -45,7 +45,11 @@ class Module:
     def __call__(self, *args: Any, **named: Any) -> Any:
         program = active()
         if program is not None:
+            if not program.inside:
+                self.set_names()
+            program.inside += 1
             result = self.forward(*args, **named)
+            program.inside -= 1
             program.calls.append((self, args, result))
             return result
         if any(isinstance(one, Expr) for one in args):
@@ -81,6 +85,17 @@ class Module:
             for name, one in module._parts():
                 if isinstance(one, Parameter):
                     yield f"{prefix}.{name}" if prefix else name, one
+
+    def set_names(self) -> dict[str, Parameter]:
+        """Gives the parameters their paths in this layer as names. Returns them, each once."""
+        found: dict[str, Parameter] = {}
+        seen: set[int] = set()
+        for name, one in self.named_state():
+            if id(one) not in seen:
+                seen.add(id(one))
+                one.name = name
+                found[name] = one
+        return found
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """The trained parameters by path, each once: by its first name."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .._core import Expr, TensorType, Var
+from .._core import Expr, TensorType, Type, Var
 from ..errors import wrong_input
 from ..script.program import active
 
@@ -73,6 +73,18 @@ class Parameter:
         )
         self.shape, self.dtype = self._data.shape, self._data.dtype.name
         Parameter.version += 1
+
+    def take_type(self, type_: Type) -> None:
+        """Takes the sizes that inference found, if some are not known yet."""
+        if self.is_known:
+            return
+        sizes = tuple(type_.shape)
+        if not all(isinstance(size, int) for size in sizes):
+            raise wrong_input(
+                f"the sizes of `{self.name}` depend on the input: {type_}",
+                "give the sizes of the layer, or a fixed size of the input's axis",
+            )
+        self.shape = sizes
 
     def copy_from(self, value: object, name: str) -> None:
         """Copies values of the same shape, into the array itself if it exists. Sizes that are not known yet are

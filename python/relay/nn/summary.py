@@ -21,7 +21,7 @@ from .._core import (
 from ..ir.pass_infra import run_passes
 from ..script.datatypes import define_types
 from ..script.program import Program, tracing
-from .trace import expression, set_names, trace, type_of
+from .trace import expression, trace, type_of
 
 _CONTRACTIONS = ("nn.dense", "nn.matmul", "nn.batch_matmul")
 _FREE = {
@@ -101,7 +101,7 @@ def _rows(layer, args: tuple):
         type_ = type_of(one, f"x{at}")
         define_types(type_, program.types)
         variables.append(Var(f"x{at}", type_))
-    set_names(layer)
+    layer.set_names()
     with tracing(program):
         result = expression(layer(*variables), layer)
     paths = {id(one): path for path, one in layer.named_modules()}
@@ -183,7 +183,7 @@ def summary(layer, args: tuple) -> str:
             )
         )
     parameters = sum(_size(one.shape) for one in layer.parameters())
-    total = sum(one.data.nbytes for _, one in set_names(layer).items())
+    total = sum(one.data.nbytes for _, one in layer.set_names().items())
     table.append(("total", _shown(result), f"{parameters:,}", _short(every), _short(total)))
     widths = [max(len(row[at]) for row in table) for at in range(5)]
     lines = [

@@ -49,25 +49,13 @@ def type_of(value: Any, where: str) -> Type:
     return type_of_value(value, where)
 
 
-def set_names(layer) -> dict[str, Parameter]:
-    """Gives the parameters of a layer their names. Returns them, each once."""
-    found: dict[str, Parameter] = {}
-    seen: set[int] = set()
-    for name, one in layer.named_state():
-        if id(one) not in seen:
-            seen.add(id(one))
-            one.name = name
-            found[name] = one
-    return found
-
-
 def trace(layer, args: tuple, named: dict | None = None, training: bool = False, of=None, names=None) -> Traced:
     """Traces a layer, or of(*variables), a function that calls it. training: results include the new state.
     names: of the arguments; otherwise those of forward().
 
     Raises CompileError for sizes that do not fit.
     """
-    known = set_names(layer)
+    known = layer.set_names()
     program, function = Program(), of or layer
     program.training = training
     variables = []
@@ -87,7 +75,8 @@ def trace(layer, args: tuple, named: dict | None = None, training: bool = False,
     body = Tuple([result, *(value for _, value in updates)]) if updates else result
     params = [v for _, v in variables] + [program.variables[one] for one in used]
     module = run_passes(program.finished(params, body), ["infer_type"])
-    _take_sizes(module, used, len(variables))
+    for one, variable in zip(used, module["main"].params[len(variables) :], strict=True):
+        one.take_type(variable.checked_type)
     return Traced(module, len(variables), used, [one for one, _ in updates])
 
 
@@ -118,23 +107,9 @@ def expression(made: Any, layer) -> Expr:
     return made
 
 
-def _take_sizes(module: IRModule, parameters: list[Parameter], count: int) -> None:
-    """Stores the sizes that inference found."""
-    for one, variable in zip(parameters, module["main"].params[count:], strict=True):
-        if one.is_known:
-            continue
-        sizes = tuple(variable.checked_type.shape)
-        if not all(isinstance(size, int) for size in sizes):
-            raise wrong_input(
-                f"the sizes of `{one.name}` depend on the input: {variable.checked_type}",
-                "give the sizes of the layer, or a fixed size of the input's axis",
-            )
-        one.shape = sizes
-
-
 def on_expressions(layer, args: tuple, named: dict) -> Any:
     """Calls a layer on expressions outside of a trace. Its parameters are free variables of the result."""
-    set_names(layer)
+    layer.set_names()
     program = Program()
     with tracing(program), _conditions():
         result = layer.forward(*args, **named)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core import IRModule
 from ..train.optimisers import Adam, Optimiser
 from ..train.step import Step
 from .module import Module
-from .trace import trace, type_of
+from .trace import Traced, trace, type_of
 
 
 def step(
@@ -26,8 +27,7 @@ def step(
     (shape, dtype), or a type; sizes may be names. options: those of relay.train.Step. The layer must be in training
     mode for batch norms and dropouts to train.
     """
-    types = [type_of(one, name) for name, one in batch.items()]
-    traced = trace(layer, tuple(types), training=True, of=lambda *inputs: loss(layer, *inputs), names=list(batch))
+    traced = _traced(layer, loss, batch)
     used = {one.name: one for one in traced.parameters}
     params = {name: used[name].data for name in used}
     updated = [one.name for one in traced.updated]
@@ -41,3 +41,14 @@ def step(
         outputs=outputs,
         **options,
     )
+
+
+def loss_module(layer: Module, loss: Callable, batch: dict[str, Any]) -> IRModule:
+    """Returns the program of a loss, for relay.value_and_grad: @main takes the batch, then the parameters by name.
+    The arguments are those of step()."""
+    return _traced(layer, loss, batch, training=False).module
+
+
+def _traced(layer: Module, loss: Callable, batch: dict[str, Any], training: bool = True) -> Traced:
+    types = [type_of(one, name) for name, one in batch.items()]
+    return trace(layer, tuple(types), training=training, of=lambda *inputs: loss(layer, *inputs), names=list(batch))

@@ -6,14 +6,14 @@ import ast
 import functools
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _core
 from .._core import Expr, IRModule, TupleType, Type, Var
 from ..data.values import checked, from_value, to_value
 from ..errors import CompileError, wrong_input
-from ..ir.expr import TupleWrapper
+from ..ir.expr import TupleWrapper, bind, const
 from ..ir.pass_infra import run_passes
 from ..run.compiled import Compiled, compile
 from .base import Frame, Scope, wrapped
@@ -42,7 +42,7 @@ class Script:
         problems = check(self.definition, file)
         if problems:
             raise ScriptError(problems)
-        self._compiled: dict[tuple, Compiled] = {}
+        self._compiled: dict[tuple, tuple[Compiled, list]] = {}  # with the parameters of layers
         self._lock = threading.Lock()
 
     def __get__(self, owner: object, kind: type | None = None) -> Script:
@@ -65,10 +65,11 @@ class Script:
         key = tuple(map(signature_of, args, self._names()))
         compiled = self._compiled.get(key)
         if compiled is None:
-            module = self.module(*args)
+            module, parameters = self._made(args)
             with self._lock:
-                compiled = self._compiled.setdefault(key, compile(module))
-        return from_data(compiled(*args))
+                compiled = self._compiled.setdefault(key, (compile(module), parameters))
+        program, parameters = compiled
+        return from_data(program(*args, *(one.data for one in parameters)))
 
     def py(self, *args: Any, **named: Any) -> Any:
         """Runs the function in plain Python: operators on NumPy arrays, breakpoints and print() included."""
@@ -78,7 +79,8 @@ class Script:
     def evaluate(self, *args: Any, **named: Any) -> Any:
         """Runs the program with the reference evaluator."""
         args = self._in_order(args, named)
-        module = self.module(*args)
+        module, parameters = self._made(args)
+        args = [*args, *(one.data for one in parameters)]
         ports, data_types = _core.ports(module), _core.data_types(module)
         values = [
             to_value(checked(one, *port), data_types, port[1], lend=True) for one, port in zip(args, ports, strict=True)
@@ -87,26 +89,40 @@ class Script:
 
     # --- the program --------------------------------------------------------------------------------------------------
     def module(self, *args: Any, **named: Any) -> IRModule:
-        """Returns the program. Arguments are values, types, or types as text; annotated parameters need none."""
-        arguments = self._in_order(args, named, annotated_too=True)
-        program = Program()
-        kinds = []
+        """Returns the program. Arguments are values, types, or types as text; annotated parameters need none. @main
+        takes the arguments, then the parameters of layers that the function calls."""
+        return self._made(self._in_order(args, named, annotated_too=True))[0]
+
+    def _made(self, arguments: Sequence) -> tuple[IRModule, list]:
+        """Returns the program, and the parameters of layers that follow its arguments."""
+        program, kinds = Program(), []
         for name, one in zip(self._names(), arguments, strict=True):
             kinds.append(self._type_of(name, one))
             define_types(kinds[-1], program.types)
         variables = [Var(name, kind) for name, kind in zip(self._names(), kinds, strict=True)]
+        if hasattr(self.owner, "set_names"):
+            self.owner.set_names()
+            program.inside += 1
         with tracing(program):
             body = self._body(program, variables)
-        more = list(program.variables.values())
-        return self.checked(program.finished([*variables, *more], body))
+        module = self.checked(program.finished([*variables, *program.variables.values()], body))
+        for one, variable in zip(program.variables, module["main"].params[len(variables) :], strict=True):
+            one.take_type(variable.checked_type)
+        return module, list(program.variables)
 
     def source(self, *args: Any, **named: Any) -> str:
         """Returns the program as text."""
         return self.module(*args, **named).astext()
 
     def compile(self, *args: Any, **options: Any) -> Compiled:
-        """Compiles the program for the types of the arguments, as those of module(). options: of relay.compile."""
-        return compile(self.module(*args), **options)
+        """Compiles the program for the types of the arguments, as those of module(), with the parameters of layers as
+        constants. options: of relay.compile."""
+        module, parameters = self._made(self._in_order(args, {}, annotated_too=True))
+        main = module["main"]
+        variables = main.params[len(main.params) - len(parameters) :]
+        values = {v: const(one.data.copy()) for v, one in zip(variables, parameters, strict=True)}
+        module["main"] = bind(main, values)
+        return compile(module, **options)
 
     def _body(self, program: Program, variables: list[Var]) -> Expr:
         """Returns a call of the function, which is added to the program with those that it calls."""

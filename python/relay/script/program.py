@@ -28,6 +28,7 @@ class Program:
         self.variables: dict[object, Var] = {}
         self.updates: dict[object, Expr] = {}
         self.training = False  # true if batch norms and dropouts have their training form
+        self.inside = 0  # the number of layers whose forward() runs
         self.calls: list[tuple] = []  # of layers: (layer, arguments, result)
 
     def fresh(self, name: str) -> str:
