@@ -143,8 +143,13 @@ build/test-frontends/ready: test/frontends/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready ## Compare TFLite operators and real models with LiteRT; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+build/test-keras/ready: test/frontends/keras_requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
 
 build/test-anywhere/ready: dev/setup
 	@dev/setup anywhere

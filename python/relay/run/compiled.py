@@ -220,10 +220,11 @@ def load(
     threads: int | None = None,
     import_limits: dict[str, int] | None = None,
 ) -> _core.IRModule | Compiled:
-    """Reads a model: an ONNX or TFLite model, an exported PyTorch program or a Relay program as a module, a compiled
-    artifact as a callable.
+    """Reads a model: an ONNX, TFLite or Keras model, an exported PyTorch program or a Relay program as a module, a
+    compiled artifact as a callable.
 
-    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
+    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, or a
+    keras.Model.
     `shapes`: sizes for inputs that lack them: {"input": (1, 3, 224, 224)}; -1 leaves a size as it is in the model. An
     ONNX input that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
     arrays. An optional input has a list of one shape; with None, it is dropped.
@@ -237,9 +238,8 @@ def load(
         _compiled_already(source.name, of_compilation(given))
         return _loaded(source, options)
     shapes = options["shapes"] or {}
-    if source.form == "pytorch":
-        module = source.pytorch_module()
-        return module.bind_shapes(shapes) if shapes else module
+    if source.is_read_by_python:
+        return source.module(shapes)
     limits = options["import_limits"] or {}
     if source.bytes is None:
         return _core.load(source.name, shapes, import_limits=limits)
@@ -293,7 +293,7 @@ def compile(
         _compiled_already(source.name, of_compilation(options) + ["cache"] * cache)
         return _loaded(source, how)
     if cache:
-        if is_module or source.bytes is not None or source.form == "pytorch":
+        if is_module or source.bytes is not None or source.is_read_by_python:
             raise wrong_input("only the ONNX model or program of a file can be cached", "pass its path")
         if how["verify"]:
             raise ValueError("passes are verified when they run: leave out cache or verify")
