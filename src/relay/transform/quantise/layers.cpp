@@ -63,7 +63,7 @@ std::vector<Expr> operands_of(const Call& call, const std::string& op) {
 
 // The reason why a contraction cannot be computed on integers, or "".
 std::string reason_of(const Layer& layer) {
-  if (!integer_rule(layer.op)) return format("{} has no integer form", layer.op);
+  if (!integer_rule(layer.op, false)) return format("{} has no integer form", layer.op);
   for (const Expr& operand : layer.operands) {
     const TensorType* t = as<TensorType>(operand->type);
     if (!t || t->dtype != DType::float32())
