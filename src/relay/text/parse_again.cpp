@@ -202,7 +202,6 @@ void Parser::read(Reading* out) {
   reading_ = out;
   names_.emplace(&out->names);
   read_module();
-  end_broken(static_cast<uint32_t>(body_end_));
   names_->finish();
   const Diagnostics& all = sink_.all();
   size_t range = 0;
