@@ -306,6 +306,7 @@ Parser::Step Parser::finish_call() {
   callee.expr = call_expr(callee, std::move(args), &attrs, spans, span_from(entry.begin));
   callee.begin = entry.begin;
   if (names_) names_->note_call(entry.begin, callee.expr);
+  call_attributes_.clear();
   open_.pop_back();
   return Step::After;
 }

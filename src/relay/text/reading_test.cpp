@@ -32,7 +32,10 @@ void expect_same_diagnostics(const std::string& text) {
   const Reading reading = relay::text::read(source);
   const std::string expected = parsed ? "" : render(parsed.errors());
   const std::string found = render(reading.diagnostics);
-  EXPECT_TRUE(found == expected) << "of\n" << text.substr(0, 1000) << "\nfound\n" << found.substr(0, 1000) << "\nexpected\n" << expected.substr(0, 1000);
+  EXPECT_TRUE(found == expected) << "of\n"
+                                 << text.substr(0, 1000) << "\nfound\n"
+                                 << found.substr(0, 1000) << "\nexpected\n"
+                                 << expected.substr(0, 1000);
 }
 
 TEST(Reading, diagnostics_are_those_of_parse) {
@@ -76,7 +79,8 @@ TEST(Reading, places_hold_names) {
 // Uses of a name and its definition have one thing; names that hide it have another.
 TEST(Reading, things) {
   const std::string text =
-      "#[version = \"0.0.5\"]\ndef @f(%x: Tensor[(n), float32]) { let %y = add(%x, %x); let %x = %y; (%x, @f(%y), @f) }";
+      "#[version = \"0.0.5\"]\ndef @f(%x: Tensor[(n), float32]) { let %y = add(%x, %x); let %x = %y; (%x, @f(%y), @f) "
+      "}";
   const Reading reading = relay::text::read(named(text));
   std::string shown;
   for (const Occurrence& place : reading.names.places)
