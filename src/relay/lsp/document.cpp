@@ -26,8 +26,9 @@ std::string path_of(std::string_view uri) {
 
 std::string type_of(const ir::Expr& expr) { return expr && expr->type ? text::type_text(expr->type) : ""; }
 
-static bool same_place(const Span& a, const Span& b) {
-  return a.source == b.source && a.begin == b.begin && a.end == b.end;
+// Values with a mistake have no type, for which typing blames the place of the value.
+static bool is_consequence(const Diagnostic& d, const Diagnostic& mistake) {
+  return d.kind == DiagnosticKind::cannot_infer && d.span.begin <= mistake.span.begin && mistake.span.end <= d.span.end;
 }
 
 // The mistakes in types of definitions whose syntax is right.
@@ -38,7 +39,7 @@ static Diagnostics independent(const text::Reading& reading, const Diagnostics& 
       return r.begin <= d.span.begin && d.span.begin < r.end;
     });
     const bool consequence = std::any_of(reading.diagnostics.begin(), reading.diagnostics.end(),
-                                         [&](const Diagnostic& other) { return same_place(d.span, other.span); });
+                                         [&](const Diagnostic& other) { return is_consequence(d, other); });
     if (d.span.source.get() == &source && !broken && !consequence && d.kind != DiagnosticKind::unknown_global)
       out.push_back(d);
   }

@@ -185,7 +185,7 @@ class Tokens {
       const uint32_t line = static_cast<uint32_t>(std::min(rest.size(), rest.find_first_of("\r\n")));
       if (line > 0) {
         const Position at = document_.lines.position(begin);
-        const int length = Lines::units(rest.substr(0, line));
+        const int length = document_.lines.units(begin, begin + line);
         for (int number : {at.line - last_.line, at.line == last_.line ? at.character - last_.character : at.character,
                            length, type, modifiers})
           data_.push_back(number);

@@ -168,6 +168,26 @@ TEST(Format, corpus_of_the_fuzzer) {
   EXPECT_GT(formatted_count, 0u);
 }
 
+// Texts with changed parts, most of which have mistakes that are not of syntax.
+TEST(Format, changed_programs) {
+  std::mt19937 random(13);
+  size_t formatted_count = 0;
+  for (const Program& program : all_programs()) {
+    for (int round = 0; round < 10; ++round) {
+      std::string text = program.text;
+      static const char* const parts[] = {"",  "\n",  " // c\n", "/* c */", "(",   ")", ", ",
+                                          ";", " 1 ", "- ",      "%x",      " + ", "{", "}"};
+      for (int change = 0; change < 2; ++change)
+        text.replace(random() % text.size(), random() % 3, parts[random() % std::size(parts)]);
+      const Result<std::string> out = formatted(source_of(text));
+      if (!out) continue;
+      ++formatted_count;
+      EXPECT_EQ(format_of(*out), *out) << text;
+    }
+  }
+  EXPECT_GT(formatted_count, 200u);
+}
+
 TEST(Format, refuses_mistakes_in_syntax_only) {
   EXPECT_FALSE(formatted(source_of("#[version = \"0.0.5\"]\ndef @main( { 1 }\n")));
   EXPECT_FALSE(formatted(source_of("#[version = \"0.0.5\"]\ndef @main() { 1 } /* open\n")));

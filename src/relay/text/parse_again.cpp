@@ -35,7 +35,8 @@ void Parser::note_situation() {
     size_t count = operands_.size() - entry.base - 1;
     if (i + 1 < open_.size()) {
       count = open_[i + 1].base - entry.base - 1 - (open_[i + 1].open == Open::Binary ? 1 : 0);
-    } else if (const char last = last_end_ ? source_->text[last_end_ - 1] : ' '; last != ',' && last != '(' && count) {
+    } else if (const char last = last_end_ ? source_->text[last_end_ - 1] : ' ';
+               call_attributes_.empty() && last != ',' && last != '(' && count > 0) {
       --count;
     }
     out.call = Situation::Call{operands_[entry.base].expr, count, call_attributes_};
@@ -202,7 +203,6 @@ void Parser::read(Reading* out) {
   reading_ = out;
   names_.emplace(&out->names);
   read_module();
-  end_broken(static_cast<uint32_t>(body_end_));
   names_->finish();
   const Diagnostics& all = sink_.all();
   size_t range = 0;

@@ -306,6 +306,7 @@ Parser::Step Parser::finish_call() {
   callee.expr = call_expr(callee, std::move(args), &attrs, spans, span_from(entry.begin));
   callee.begin = entry.begin;
   if (names_) names_->note_call(entry.begin, callee.expr);
+  call_attributes_.clear();
   open_.pop_back();
   return Step::After;
 }
@@ -387,7 +388,11 @@ Parser::Step Parser::bind_graph(Entry& top) {
   bound = operands_.back().expr;
   open_.pop_back();
   // For an editor, values without a use have types too.
-  if (reading_ && !as<Op>(bound) && !as<Constructor>(bound)) return begin_sequence(begin, span(begin, begin));
+  if (reading_ && !as<Op>(bound) && !as<Constructor>(bound)) {
+    begin_sequence(begin, span(begin, begin));
+    open_.back().graph = true;
+    return Step::Item;
+  }
   operands_.pop_back();
   return Step::Item;
 }

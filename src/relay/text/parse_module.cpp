@@ -187,6 +187,11 @@ bool Parser::definition() {
   const bool has_body = function_head(head) || (reading_ && skip_to_body());
   if (!run(has_body ? Step::Item : Step::Failed, outer, &made)) return false;
   if (names_) names_->set_extent(noted, begin, last_end_);
+  if (broken_from_) {  // parse() would leave it out
+    if (module_.functions.emplace(global, FunctionRef(as<Function>(made))).second) broken_globals_.insert(global);
+    return true;
+  }
+  if (broken_globals_.erase(global) > 0) module_.functions.erase(global);
   auto [it, added] = module_.functions.emplace(global, FunctionRef(as<Function>(made)));
   if (!added)
     report_twice(format("@{} is defined twice", global), span(name),
@@ -199,6 +204,7 @@ bool Parser::definition() {
 void Parser::recover() {
   std::string_view text = std::string_view(source_->text).substr(0, body_end_);
   size_t next = text.size();
+  if (reading_ && at_next_definition()) return restart(peek().begin);
   for (size_t line = text.find('\n', peek().begin); line != std::string_view::npos; line = text.find('\n', line + 1)) {
     std::string_view rest = text.substr(line + 1, 8);
     if (!starts_with(rest, "def ") && !starts_with(rest, "type ") && !starts_with(rest, "extern ") &&
@@ -207,7 +213,12 @@ void Parser::recover() {
     next = line + 1;
     break;
   }
-  lexer_.seek(static_cast<uint32_t>(next));
+  restart(static_cast<uint32_t>(next));
+}
+
+// Continues with a definition, without anything of the last one.
+void Parser::restart(uint32_t offset) {
+  lexer_.seek(offset);
   open_.clear(), operands_.clear(), functions_.clear(), lets_.clear(), matches_.clear();
   locals_.clear(), declared_.clear();
   types_in_scope_.close_all(), dims_.close_all();
@@ -272,6 +283,7 @@ void Parser::read_module() {
     }
   };
   read();
+  end_broken(static_cast<uint32_t>(body_end_));
   check_type_names();
   if (sink_.has_errors() || metadata_.module_attrs.empty()) return;
   Result<AttrValues> attrs = text::parse_attrs(metadata_.module_attrs);

@@ -95,7 +95,7 @@ std::string Parser::expression_help() {
   if (at(Tok::String)) return "strings are only allowed as attributes: mode=\"edge\"";
   if (at(Tok::LBracket)) return "lists are only allowed as attributes: newshape=[4]; a tuple is (a, b)";
   if (open == Open::Binary) return "an infix operator needs a right side";
-  if (open == Open::LetBody) return "a block ends with its value, after the last ';'";
+  if (open == Open::LetBody && !open_.back().graph) return "a block ends with its value, after the last ';'";
   if (open == Open::Let) return "a let needs a value: let %x = value; body";
   return "an expression is a value such as 1f, %x, @f, (a, b), a call, or one of fn, if, match, let";
 }
@@ -153,18 +153,22 @@ Parser::Step Parser::word_operand() {
 
 Expr Parser::operator_node(std::string_view name, const Span& span) {
   if (const op::OpDef* def = op::find(name)) return operators_[std::string(name)] = op::node(*def);
+  auto [help, added] = unknown_operators_.try_emplace(std::string(name));
+  if (added) help->second = help_for_unknown(name);
+  report(DiagnosticKind::unknown_operator, format("there is no operator or constructor '{}'", name), span,
+         help->second);
+  return stand_in(span);
+}
+
+std::string Parser::help_for_unknown(std::string_view name) const {
+  if (std::optional<std::string> absent = absent_operator(name)) return *absent;
+  if (std::optional<std::string> part = prelude::part_with(name)) return format("import \"{}\" defines it", *part);
   std::vector<std::string> names;
   for (const op::OpDef* def : op::all()) names.push_back(def->name);
   for (const auto& [constructor, unused] : constructors_) names.push_back(constructor);
-  std::optional<std::string> near = nearest(name, names);
-  std::optional<std::string> part = prelude::part_with(name), absent = absent_operator(name);
-  report(DiagnosticKind::unknown_operator, format("there is no operator or constructor '{}'", name), span,
-         absent ? *absent
-         : part ? format("import \"{}\" defines it", *part)
-         : near ? format("did you mean {}?", *near)
-                : "docs/operators.md and relay.operators() list the operators; those written in Python are known only "
-                  "in a process that has called relay.op.define");
-  return stand_in(span);
+  if (std::optional<std::string> near = nearest(name, names)) return format("did you mean {}?", *near);
+  return "docs/operators.md and relay.operators() list the operators; those written in Python are known only in a "
+         "process that has called relay.op.define";
 }
 
 static std::string integer_range(DType dtype) {

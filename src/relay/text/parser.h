@@ -66,6 +66,7 @@ class Parser {
   bool type_definition(bool is_extern);
   bool definition();
   void recover();
+  void restart(uint32_t offset);
   void check_type_names();
 
   // --- expressions ---------------------------------------------------------------------------------------------------
@@ -93,6 +94,7 @@ class Parser {
     Open open;
     uint8_t precedence = 0;           // Binary
     bool comma = false;               // Paren: a tuple
+    bool graph = false;               // LetBody: after a graph variable, while reading for an editor
     Tok op = Tok::End;                // Binary
     uint32_t begin = 0;               // the beginning of its text
     uint32_t base = 0;                // the index of its first operand
@@ -151,6 +153,7 @@ class Parser {
   ir::Expr call_expr(const Operand& callee, ir::Exprs args, const AttrValues* attrs,
                      const std::vector<Span>& attr_spans, Span span);
   ir::Expr operator_node(std::string_view name, const Span& span);
+  std::string help_for_unknown(std::string_view name) const;  // no operator has it
   ir::Expr stand_in(const Span& span) const;
   ir::Expr number_constant(const Token& token, bool negative, uint32_t begin);
   struct MetaReference {
@@ -225,6 +228,7 @@ class Parser {
     Span span;
   };
   std::vector<TypeUse> type_uses_;
+  std::map<std::string, std::string, std::less<>> unknown_operators_;  // with the help of the diagnostic
 
   struct Hash {
     using is_transparent = void;
@@ -254,6 +258,7 @@ class Parser {
   size_t broken_type_uses_ = 0;                     // entries of type_uses_ before the mistake
   std::vector<std::pair<size_t, size_t>> dropped_;  // ranges of diagnostics that are
   uint32_t definition_begin_ = 0;
+  std::set<std::string> broken_globals_;  // functions that have a mistake in their syntax
 };
 
 }  // namespace relay::text

@@ -76,7 +76,7 @@ def test_a_right_program_has_no_diagnostics(client):
 
 
 def test_diagnostics_of_two_definitions_and_their_places(client):
-    text = HEAD + "def @f() { add(1, }\ndef @main(%x: Tensor[(2), float32]) { nn.dense(%x, %x, unit=2) }\n"
+    text = HEAD + "def @f() { add(1, }\ndef @main(%x: Tensor[(2, 2), float32]) { nn.dense(%x, %x, unit=2) }\n"
     client.open(text)
     first, second = client.diagnostics()
     assert first["code"] == "R0101" and first["range"]["start"] == position_of(text, text.index("}"))
@@ -98,7 +98,7 @@ def test_fixes(client):
         ("@helpr(%x)", "@helper(%x)"),
     ]:
         text = f"{HEAD}{helper}def @main(%x: Tensor[(2), float32]) {{ {wrong} }}\n"
-        uri = client.open(text, f"file:///{right}.relay")
+        uri = client.open(text, f"file:///{len(wrong)}{wrong[0]}.relay")
         (problem,) = client.diagnostics(uri)
         (action,) = client.on(
             "textDocument/codeAction", uri, range=problem["range"], context={"diagnostics": [problem]}
