@@ -7,8 +7,6 @@ from . import _core
 _CONVERT = "convert the model to ONNX, for example with {tool}, and load it with relay.load or relay.compile"
 
 _REASONS = {
-    "relay.quantize": "there is no quantizer: quantise the model in its own framework (ONNX Runtime's quantize_static, "
-    "PyTorch's PT2E) and import it; docs/numerics.md",
     "relay.build_config": "relay.transform.PassContext, or options of relay.compile",
     "relay.ir_pass": "relay.transform and relay.analysis",
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",

@@ -65,6 +65,7 @@ NB_MODULE(_core, m) {
   add_options(m);
   add_compiled(m);
   add_explore(m);
+  add_quantise(m);
   m.def(
       "main",
       [](const std::vector<std::string>& arguments, const nb::object& import_file) {

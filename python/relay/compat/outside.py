@@ -49,7 +49,6 @@ REPLACEMENTS = {
     "tvm.relay.op.strategy": _SCHEDULES,
     "tvm.relay.param_dict": "tvm.runtime.save_param_dict and load_param_dict",
     "tvm.relay.parser": "relay.parse(text)",
-    "tvm.relay.quantize": reason_of("relay.quantize"),
     "tvm.relay.std": "mod.import_from_std('prelude')",
     "tvm.relay.transform.fake_quantization_to_integer": "the rules are a table: src/relay/transform/algebra/affine.cpp",
     "tvm.relay.transform.infer_layout_utils": "LayoutConverter of src/relay/transform/layout/layouts.h",

@@ -114,7 +114,6 @@ def test_names_are_ours():
         ("tvm.autotvm", "rules"),
         ("tvm.rpc", "artifact"),
         ("tvm.topi", "add-an-operator.md"),
-        ("tvm.relay.quantize", "quantizer"),
         ("tvm.contrib.debugger", "profile"),
         ("tvm.nonsense", "docs/from-tvm.md"),
         ("tvm.nonsense.deeper", "docs/from-tvm.md"),

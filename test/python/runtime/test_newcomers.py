@@ -269,7 +269,6 @@ def test_maps_are_dictionaries(keys):
 @pytest.mark.parametrize(
     ("read", "says"),
     [
-        (lambda: relay.quantize, "there is no quantizer"),
         (lambda: relay.build_config, "PassContext"),
         (lambda: relay.frontend.from_mxnet, "convert the model to ONNX"),
         (lambda: relay.frontend.from_tensorflow, "tf2onnx"),
