@@ -6,6 +6,7 @@ import ast
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from .._core import Expr, IRModule, TupleType, Type, Var
 from ..data.values import checked, from_value, to_value
 from ..errors import CompileError, wrong_input
 from ..ir.expr import TupleWrapper, bind, const
+from ..ir.expr_functor import deep_calls
 from ..ir.pass_infra import run_passes
 from ..run.compiled import Compiled, compile
 from .base import Frame, Scope, wrapped
@@ -39,17 +41,22 @@ class Script:
         self.function, self.owner = function, owner
         self.definition, file = parsed(function)
         self.scope = Scope(function, file)
-        problems = check(self.definition, file)
+        with deep_calls:
+            problems = check(self.definition, file)
         if problems:
             raise ScriptError(problems)
         self._compiled: dict[tuple, tuple[Compiled, list]] = {}  # with the parameters of layers
+        self._bound: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # methods by their objects
         self._lock = threading.Lock()
 
     def __get__(self, owner: object, kind: type | None = None) -> Script:
         if owner is None:
             return self
-        bound = object.__new__(Script)
-        bound.__dict__.update(self.__dict__, owner=owner, _compiled={})
+        bound = self._bound.get(owner)
+        if bound is None:
+            bound = object.__new__(Script)
+            bound.__dict__.update(self.__dict__, owner=owner, _compiled={})
+            self._bound[owner] = bound
         return bound
 
     def __relay_script__(self) -> Script:
@@ -103,9 +110,10 @@ class Script:
         if hasattr(self.owner, "set_names"):
             self.owner.set_names()
             program.inside += 1
-        with tracing(program):
+        with tracing(program), deep_calls:
             body = self._body(program, variables)
-        module = self.checked(program.finished([*variables, *program.variables.values()], body))
+            module = program.finished([*variables, *program.variables.values()], body)
+        module = self.checked(module)
         for one, variable in zip(program.variables, module["main"].params[len(variables) :], strict=True):
             one.take_type(variable.checked_type)
         return module, list(program.variables)
@@ -173,6 +181,9 @@ class Script:
         )
         if translator.problems:
             raise ScriptError(_sorted(translator.problems))
+        if is_unknown(value):  # a recursive call through the forward() of another layer
+            message = f"the type of the result of `{self.__name__}` is not known at its recursive call"
+            raise ScriptError([Problem("P0206", message, self._place(), "annotate the result of the function")])
         expr = _with(translator, value)
         is_tuple = isinstance(value, Sym) and isinstance(value.type, TupleType)
         return TupleWrapper(expr, len(value.type.fields)) if is_tuple else expr
