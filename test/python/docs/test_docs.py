@@ -113,7 +113,7 @@ class Page:
                 f"    if line != {DONE + chr(10)!r}:\n"
                 "        code += line\n"
                 "        continue\n"
-                "    linecache.cache['page'] = len(code), None, code.splitlines(True), 'page'  # for inspect.getsource\n"
+                "    linecache.cache['page'] = len(code), None, code.splitlines(True), 'page'\n"
                 "    try:\n"
                 "        exec(compile(code, 'page', 'exec'), scope)\n"
                 "    except BaseException:\n"

@@ -57,7 +57,8 @@ class Writer:
         if depth == 0 or kind < 0.4:
             self.write(indent, self.pick(
                 f"{self.pick(*INTS)} = {self.of_int()}", f"{self.pick(*FLOATS)} = {self.of_float()}",
-                f"{self.pick(*FLOATS)} *= np.sin({self.of_float(1)})", "a, b = b, a", f"c += {self.of_int(0)} % 5",
+                f"{self.pick(*FLOATS)} *= np.sin({self.of_float(1)})", "a, b = b, a",
+                f"c += {self.of_int(0)} % 5",
             ))  # fmt: skip
         elif kind < 0.7:
             self.write(indent, f"if {self.condition()}:")
@@ -80,8 +81,8 @@ class Writer:
             self.block(indent + 1, depth - 1, True)
 
     def program(self):
-        self.lines = ["@relay.script", "def f(a, b, u):", "    c = 1", "    v = u * 0.5", "",
-                      "    def step(x, y):", "        if x > y:", "            return x - y", "        return x", ""]  # fmt: skip
+        self.lines = ["@relay.script", "def f(a, b, u):", "    c = 1", "    v = u * 0.5", ""]
+        self.lines += ["    def step(x, y):", "        if x > y:", "            return x - y", "        return x", ""]
         for _ in range(4):
             self.statement(1, 3, False)
         self.write(1, "return a, b, c, u, v")
