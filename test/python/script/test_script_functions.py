@@ -3,7 +3,10 @@
 import copy
 import linecache
 import pickle
+import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -159,6 +162,56 @@ class TestPrograms:
             f(X)
         [problem] = error.value.diagnostics
         assert (problem.code, problem.line, problem.column) == ("R0302", 4, 12)
+
+
+class TestDataTypes:
+    def test_two_modules_may_use_one_name(self):
+        made = []
+        for number, (field, zero) in enumerate((("int", "0"), ("float", "0.0"))):
+            program = (
+                "from dataclasses import dataclass\n\n@dataclass\nclass Item:\n"
+                f"    value: {field}\n    rest: 'Chain'\n\n@dataclass\nclass End:\n    pass\n\n"
+                "Chain = relay.data_type('Chain', Item | End)\n\n"
+                "@relay.script\ndef total(chain: 'Chain'):\n    match chain:\n        case Item(value, rest):\n"
+                f"            return value + total(rest)\n        case End():\n            return {zero}\n"
+            )
+            module = types.ModuleType(f"module_of_chains_{number}")
+            name = f"<chains {number}>"
+            linecache.cache[name] = len(program), None, program.splitlines(keepends=True), name
+            sys.modules[module.__name__] = module
+            module.relay = relay
+            exec(compile(program, name, "exec"), vars(module))
+            made.append(module)
+        ints, floats = made
+        assert ints.total(ints.Item(1, ints.Item(2, ints.End()))) == 3
+        assert floats.total(floats.Item(1.5, floats.End())) == 1.5
+        assert ints.total(ints.Item(5, ints.End())) == 5
+
+    def test_shared_parts_and_results(self):
+        point = Point(1.0, 2.0)
+        assert mirrored(Pair(point, point)) == Pair(Point(2.0, 1.0), Point(2.0, 1.0))
+
+
+@dataclass
+class Point:
+    x: float
+    y: float
+
+
+@dataclass
+class Pair:
+    first: Point
+    second: Point
+
+
+relay.data_type(Point)
+relay.data_type(Pair)
+
+
+@relay.script
+def mirrored(pair: Pair):
+    a, b = pair.first, pair.second
+    return Pair(Point(a.y, a.x), Point(b.y, b.x))
 
 
 class TestLayers:
