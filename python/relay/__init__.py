@@ -17,7 +17,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import analysis, byoc, dataflow_pattern, nn, te, transform
+from . import analysis, byoc, dataflow_pattern, nn, quantize, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .absent import absent
@@ -60,7 +60,7 @@ for _part in (adt, build_module, collage, differentiation, expr, expr_functor, l
 
 
 def __getattr__(name: str):
-    """Refuses a name that is not here, and says what takes its place (relay.quantize, relay.vm, ...)."""
+    """Refuses a name that is not here, and says what takes its place (relay.build_config, relay.vm, ...)."""
     raise AttributeError(absent("relay", name, globals()))
 
 
@@ -112,6 +112,7 @@ __all__ = [
     "op",
     "operators",
     "passes",
+    "quantize",
     "run_passes",
     "te",
     "save_param_dict",

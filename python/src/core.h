@@ -67,5 +67,6 @@ void add_program_values(nb::module_& m);
 void add_options(nb::module_& m);
 void add_compiled(nb::module_& m);
 void add_explore(nb::module_& m);
+void add_quantise(nb::module_& m);
 
 }  // namespace relay::python

@@ -114,7 +114,6 @@ def test_names_are_ours():
         ("tvm.autotvm", "rules"),
         ("tvm.rpc", "artifact"),
         ("tvm.topi", "add-an-operator.md"),
-        ("tvm.relay.quantize", "quantizer"),
         ("tvm.contrib.debugger", "profile"),
         ("tvm.nonsense", "docs/from-tvm.md"),
         ("tvm.nonsense.deeper", "docs/from-tvm.md"),
@@ -143,7 +142,7 @@ def test_attributes_that_are_outside_say_so():
         (lambda: tvm.nonsense(), "from-tvm.md"),
         (lambda: tvm.relay.transform.ManifestLifetimes(), "planned when a program is built"),
         (lambda: tvm.relay.transform.NoSuchPass(), "there are: AlterOpLayout"),
-        (lambda: tvm.relay.frontend.from_keras("model"), "ONNX"),
+        (lambda: tvm.relay.frontend.from_mxnet("model"), "ONNX"),
     ]:
         with pytest.raises((AttributeError, NotImplementedError), match=reason):
             get()

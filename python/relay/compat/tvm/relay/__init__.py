@@ -30,6 +30,7 @@ text = _importlib.import_module(f"{__name__}.text")
 annotation = _importlib.import_module(f"{__name__}.annotation")
 data_dep_optimization = _importlib.import_module(f"{__name__}.data_dep_optimization")
 qnn = _importlib.import_module(f"{__name__}.qnn")
+quantize = _importlib.import_module(f"{__name__}.quantize")
 transform = _importlib.import_module(f"{__name__}.transform")
 vm = _importlib.import_module(f"{__name__}.vm")
 
@@ -67,6 +68,7 @@ __all__ = [
     "param_dict",
     "parser",
     "qnn",
+    "quantize",
     "save_param_dict",
     "scope_builder",
     "testing",

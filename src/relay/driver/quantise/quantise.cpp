@@ -1,0 +1,399 @@
+#include "relay/driver/quantise/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "relay/driver/quantise/times.h"
+#include "relay/ir/rewrite.h"
+#include "relay/quantise/observer.h"
+#include "relay/transform/quantise/annotate.h"
+
+namespace relay::driver {
+
+using transform::Layer;
+using Layers = std::vector<Layer>;
+using Names = std::set<std::string>;
+
+Result<ir::Module> prepare_quantisation(const ir::Module& module) {
+  transform::PassContext context;
+  context.options = {{"simplify_inference.norms", int64_t{0}},
+                     {"simplify_expr.rounding", int64_t{0}},
+                     {"fold_constant.max_elements", int64_t{1} << 24}};
+  return transform::run_passes(
+      module,
+      {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference", "to_graph_normal_form",
+       "propagate_constants", "plain_layouts", "fold_constant", "simplify_expr", "backward_fold_scale_axis",
+       "fold_constant", "common_subexpr", "dead_code"},
+      context);
+}
+
+static int64_t constant_bytes(const ir::Module& module) {
+  std::set<const ir::ExprNode*> seen;
+  int64_t out = 0;
+  for (const auto& [name, f] : module.functions)
+    ir::visit(f, [&](const ir::Expr& e) {
+      const ir::Constant* c = ir::as<ir::Constant>(e);
+      if (c && seen.insert(c).second) out += static_cast<int64_t>(c->value.bytes());
+    });
+  return out;
+}
+
+namespace {
+
+// A program with its samples.
+class Quantiser {
+ public:
+  Quantiser(const Samples& samples, const QuantiseOptions& options) : samples_(samples), options_(options) {}
+  Result<Quantised> run(const ir::Module& module);
+
+ private:
+  bool stays_float(const Layer& layer) const {
+    return reasons_.contains(layer.name) || !quantise::choice_for(options_.plan, layer).integer;
+  }
+  Layers layers() const {
+    return transform::find_layers(prepared_, [this](const Layer& layer) { return stays_float(layer); });
+  }
+  // Layers, of which only those that are accepted are integer.
+  Layers layers_of(function_ref<bool(const std::string&)> accepts) const {
+    return transform::find_layers(prepared_,
+                                  [&](const Layer& layer) { return stays_float(layer) || !accepts(layer.name); });
+  }
+  Status check_layers();
+  Status calibrate();
+  Status observe(const Layers& layers, const std::vector<std::pair<const Layer*, size_t>>& operands);
+  std::optional<transform::OperandForm> form_of(const Layer& layer, size_t operand) const;
+  Result<ir::Module> annotated(const Layers& layers) const;
+  Result<ir::Module> integer_module(const Layers& layers) const;
+  Result<Compiled> compiled(const ir::Module& module) const;
+  Result<Compiled> named_program();
+  Result<double> error_of(const Layers& layers);
+  Status measure_float();
+  Status measure_layers();
+  Status keep_if_whole_is_faster();
+  Status measure_sensitivity();
+  Status exclude(std::vector<std::pair<double, std::string>> by_error);
+  Result<Quantised> finish();
+  LayerReport report_of(const Layer& layer) const;
+  quantise::LayerPlan plan_of(const Layer& layer) const;
+
+  const Samples& samples_;
+  const QuantiseOptions& options_;
+  ir::Module prepared_, named_;                 // named_: the layers have their names as places
+  std::map<std::string, std::string> reasons_;  // of layers that stay float
+  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;  // by layer and operand
+  std::map<std::string, double> errors_;                                       // of single layers
+  LayerTimes float_times_, integer_times_;
+  Results wanted_;  // of the float program
+  Compiled float_program_;
+  QuantiseReport report_;
+};
+
+}  // namespace
+
+Result<Quantised> quantise(const ir::Module& module, const Samples& samples, const QuantiseOptions& options) {
+  return Quantiser(samples, options).run(module);
+}
+
+Result<Quantised> Quantiser::run(const ir::Module& module) {
+  RELAY_ASSIGN(prepared_, prepare_quantisation(module));
+  RELAY_RETURN_IF_ERROR(check_layers());
+  RELAY_RETURN_IF_ERROR(calibrate());
+  if (!samples_.empty()) RELAY_RETURN_IF_ERROR(measure_float());
+  if (options_.sensitivity) RELAY_RETURN_IF_ERROR(measure_sensitivity());
+  if (options_.seconds > 0 && !samples_.empty() && !options_.simulate) RELAY_RETURN_IF_ERROR(measure_layers());
+  return finish();
+}
+
+Status Quantiser::check_layers() {
+  const Layers all = transform::find_layers(prepared_, [](const Layer&) { return false; });
+  RELAY_RETURN_IF_ERROR(quantise::check_plan(options_.plan, all, options_.plan_name));
+  if (std::any_of(all.begin(), all.end(), [](const Layer& layer) { return layer.integer; })) return ok();
+  Diagnostic none{DiagnosticKind::not_supported,
+                  "the program has no layer that can be computed on integers",
+                  {},
+                  {},
+                  {},
+                  "bind weights that are parameters to their values (--weights FILE.npz)"};
+  for (const Layer& layer : all) none.notes.push_back(format("{}: {}", layer.name, layer.reason));
+  if (none.notes.size() > 8) none.notes.resize(8);
+  if (all.empty()) none.help = "quantisation changes convolutions, dense layers and products of matrices in float32";
+  return none;
+}
+
+// --- calibration -----------------------------------------------------------------------------------------------------
+Status Quantiser::calibrate() {
+  const Layers all = layers();
+  std::vector<std::pair<const Layer*, size_t>> operands;
+  for (const Layer& layer : all) {
+    if (!layer.integer) continue;
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    auto& ranges = ranges_[layer.name];
+    ranges = choice.ranges;
+    ranges.resize(layer.operands.size());
+    for (size_t k = 0; k < layer.operands.size(); ++k)
+      if (!layer.is_weight(k) && !choice.weights_only && !ranges[k]) operands.emplace_back(&layer, k);
+  }
+  return operands.empty() ? ok() : observe(all, operands);
+}
+
+Status Quantiser::observe(const Layers& all, const std::vector<std::pair<const Layer*, size_t>>& operands) {
+  if (samples_.empty())
+    return Diagnostic{DiagnosticKind::wrong_input,
+                      format("there is no data to calibrate {} with: {} and others need ranges", operands[0].first->op,
+                             operands[0].first->name),
+                      operands[0].first->call->span,
+                      {},
+                      {},
+                      "give samples of the inputs (--data), or a plan that contains all ranges"};
+  std::map<const ir::ExprNode*, size_t> sites;  // by operand
+  for (const auto& [layer, k] : operands) sites.emplace(layer->operands[k].get(), sites.size());
+  quantise::Observer observer(sites.size());
+  std::map<const ir::ExprNode*, ir::Expr> made;
+  const ir::Module observed =
+      transform::replace_operands(prepared_, all, [&](const Layer& layer, size_t k, const ir::Expr& now) -> ir::Expr {
+        const auto site = sites.find(layer.operands[k].get());
+        if (site == sites.end()) return now;
+        ir::Expr& one = made[now.get()];
+        if (!one) one = observer.observe(now, site->second);
+        return one;
+      });
+  RELAY_ASSIGN(const Compiled program, compiled(observed));
+  options_.say(format("calibrating {} on {}", plural(static_cast<int64_t>(sites.size()), "value", "values"),
+                      plural(static_cast<int64_t>(samples_.size()), "sample", "samples")));
+  RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
+  observer.finish_ranges();
+  RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
+  for (const auto& [layer, k] : operands) {
+    const quantise::Site& site = observer.site(sites.at(layer->operands[k].get()));
+    if (site.elements == 0) {
+      reasons_[layer->name] = "no sample reaches it";
+    } else if (site.not_finite > 0) {
+      reasons_[layer->name] = format("{} of the values that it reads are infinite or NaN", site.not_finite);
+    } else {
+      const quantise::LayerChoice choice = quantise::choice_for(options_.plan, *layer);
+      ranges_[layer->name][k] = quantise::find_calibration(choice.calibration)
+                                    ->choose(site.histogram, {choice.bits, choice.symmetric, choice.percentile});
+    }
+  }
+  return ok();
+}
+
+// --- programs --------------------------------------------------------------------------------------------------------
+std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, size_t operand) const {
+  const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+  if (layer.is_weight(operand)) return transform::OperandForm{choice.weight_bits, true, choice.per_channel};
+  if (choice.weights_only) return std::nullopt;
+  const quantise::Range range = *ranges_.at(layer.name).at(operand);
+  // An average has a smaller range than its terms, so that these need finer steps.
+  const bool average = layer.op == "mean" || layer.op == "nn.global_avg_pool2d";
+  return transform::OperandForm{average ? 16 : choice.bits, choice.symmetric, false, range.least, range.most};
+}
+
+Result<ir::Module> Quantiser::annotated(const Layers& all) const {
+  transform::PassContext context;
+  return transform::run_passes(
+      transform::annotate(prepared_, all, [this](const Layer& layer, size_t k) { return form_of(layer, k); }),
+      {"infer_type"}, context);
+}
+
+Result<ir::Module> Quantiser::integer_module(const Layers& all) const {
+  RELAY_ASSIGN(const ir::Module simulated, annotated(all));
+  if (options_.simulate) return simulated;
+  transform::PassContext context;
+  // Weights that are stored as integers and used as floats must not become floats again.
+  const bool stored = std::any_of(all.begin(), all.end(), [this](const Layer& layer) {
+    return layer.integer && quantise::choice_for(options_.plan, layer).weights_only;
+  });
+  context.options = {{"fake_quantization_to_integer.qat", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
+  return transform::run_passes(simulated, {"fake_quantization_to_integer", "fold_constant", "dead_code"}, context);
+}
+
+Result<Compiled> Quantiser::compiled(const ir::Module& module) const {
+  Options options = options_.compilation;
+  options.run.make_executable = true;
+  options.lower.batch_calls = build::BatchCalls::Never;
+  return compile(module, options);
+}
+
+// The integer program with layers by name, for measurements.
+Result<Compiled> Quantiser::named_program() {
+  std::swap(prepared_, named_);
+  Result<ir::Module> module = integer_module(layers());
+  std::swap(prepared_, named_);
+  if (!module) return module.errors();
+  return compiled(*module);
+}
+
+Result<double> Quantiser::error_of(const Layers& all) {
+  RELAY_ASSIGN(const ir::Module module, integer_module(all));
+  RELAY_ASSIGN(const Compiled program, compiled(module));
+  RELAY_ASSIGN(const Results got, results_of(*program.executable, samples_));
+  return result_error(got, wanted_).worst();
+}
+
+Status Quantiser::measure_float() {
+  transform::PassContext context;
+  RELAY_ASSIGN(named_,
+               transform::run_passes(transform::with_names_as_places(prepared_, layers()), {"infer_type"}, context));
+  RELAY_ASSIGN(float_program_, compiled(named_));
+  RELAY_ASSIGN(wanted_, results_of(*float_program_.executable, samples_));
+  return ok();
+}
+
+// --- decisions -------------------------------------------------------------------------------------------------------
+// Measures both forms of each layer. With KeepFloat::Auto, layers whose kernels are not faster on integers stay float,
+// and the rest is measured again, because a layer may have been fast only next to another one.
+Status Quantiser::measure_layers() {
+  const bool decides = options_.keep_float == KeepFloat::Auto;
+  constexpr int most_rounds = 3;
+  constexpr double clearly = 0.97;  // of the float time: a difference that the measurement can tell
+  RELAY_ASSIGN(float_times_, layer_times(float_program_, samples_[0], options_.seconds));
+  for (int round = 0; round < (decides ? most_rounds : 1); ++round) {
+    const Layers all = layers();
+    RELAY_ASSIGN(const Compiled program, named_program());
+    RELAY_ASSIGN(const LayerTimes times, layer_times(program, samples_[0], options_.seconds));
+    int64_t slower = 0;
+    for (const Layer& layer : all) {
+      const LayerTimes::const_iterator in_floats = float_times_.find(layer.name), on_integers = times.find(layer.name);
+      if (on_integers == times.end() || !layer.integer) continue;
+      integer_times_[layer.name] = on_integers->second;
+      if (!decides || in_floats == float_times_.end() || on_integers->second <= clearly * in_floats->second) continue;
+      reasons_[layer.name] = "integers are not faster";
+      ++slower;
+    }
+    if (slower == 0) break;
+    options_.say(format("{} not faster on integers", plural(slower, "layer is", "layers are")));
+  }
+  return decides ? keep_if_whole_is_faster() : ok();
+}
+
+Status Quantiser::keep_if_whole_is_faster() {
+  const Layers all = layers();
+  if (std::none_of(all.begin(), all.end(), [](const Layer& layer) { return layer.integer; })) return ok();
+  RELAY_ASSIGN(const ir::Module module, integer_module(all));
+  RELAY_ASSIGN(const Compiled program, compiled(module));
+  RELAY_ASSIGN(const Comparison both,
+               compare_times(*float_program_.executable, *program.executable, samples_[0], options_.seconds));
+  const double most = both.interval ? both.interval->high : both.speedup;  // the greatest speed-up that is likely
+  if (most >= 1) return ok();
+  for (const Layer& layer : all)
+    if (layer.integer && layer.is_contraction())
+      reasons_[layer.name] = "the whole program is slower with it on integers";
+  report_.notes.push_back(
+      format("integers make the whole program slower ({:.1f} us instead of {:.1f}), so that all "
+             "layers stay float; --keep-float never quantises them all the same",
+             both.second_us, both.first_us));
+  return ok();
+}
+
+Status Quantiser::measure_sensitivity() {
+  if (samples_.empty())
+    return Diagnostic{
+        DiagnosticKind::wrong_input,          "there is no data to measure the sensitivity of layers with", {}, {}, {},
+        "give samples of the inputs (--data)"};
+  std::vector<std::pair<double, std::string>> by_error;
+  for (const Layer& layer : layers()) {
+    if (!layer.integer || !layer.is_contraction()) continue;
+    const Layers only = layers_of([&](const std::string& name) { return name == layer.name; });
+    RELAY_ASSIGN(errors_[layer.name], error_of(only));
+    by_error.emplace_back(errors_[layer.name], layer.name);
+  }
+  std::sort(by_error.rbegin(), by_error.rend());
+  return options_.max_error ? exclude(std::move(by_error)) : ok();
+}
+
+// Finds the smallest number of the layers with the largest errors that must stay float, by bisection.
+Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) {
+  size_t low = 0, high = by_error.size();  // `high` layers are enough
+  const auto error_without = [&](size_t count) {
+    Names names;
+    for (size_t i = 0; i < count; ++i) names.insert(by_error[i].second);
+    return error_of(layers_of([&](const std::string& name) { return !names.contains(name); }));
+  };
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    RELAY_ASSIGN(const double error, error_without(middle));
+    options_.say(format("error {:.2f} % without the {} most sensitive layers", 100 * error, middle));
+    if (error <= *options_.max_error)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  for (size_t i = 0; i < high; ++i) {
+    report_.excluded.push_back(by_error[i].second);
+    reasons_[by_error[i].second] = "the wanted error needs it";
+  }
+  return ok();
+}
+
+// --- results ---------------------------------------------------------------------------------------------------------
+LayerReport Quantiser::report_of(const Layer& layer) const {
+  LayerReport out{.layer = layer.name, .op = layer.op, .place = place_text(layer.call->span), .integer = layer.integer};
+  const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+  if (!layer.integer) {
+    const auto reason = reasons_.find(layer.name);
+    out.reason = !layer.reason.empty() ? layer.reason : reason != reasons_.end() ? reason->second : choice.reason;
+  }
+  const auto find = [&](const std::map<std::string, double>& in) {
+    const auto found = in.find(layer.name);
+    return found == in.end() ? std::nullopt : std::optional(found->second);
+  };
+  out.float_us = find(float_times_), out.integer_us = find(integer_times_), out.error = find(errors_);
+  for (const size_t k : layer.weights) {
+    const Tensor& weight = ir::as<ir::Constant>(layer.operands[k])->value;
+    out.float_bytes += static_cast<int64_t>(weight.bytes());
+    out.integer_bytes += layer.integer ? weight.elements() : static_cast<int64_t>(weight.bytes());
+  }
+  return out;
+}
+
+quantise::LayerPlan Quantiser::plan_of(const Layer& layer) const {
+  const LayerReport report = report_of(layer);
+  quantise::LayerPlan out{.layer = layer.name, .op = layer.op, .place = report.place, .reason = report.reason};
+  const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+  out.choice.integer = layer.integer;
+  if (!layer.integer) return out;
+  out.choice.bits = choice.bits, out.choice.weight_bits = choice.weight_bits;
+  out.choice.symmetric = choice.symmetric, out.choice.per_channel = choice.per_channel;
+  out.choice.weights_only = choice.weights_only, out.choice.calibration = choice.calibration;
+  if (const auto ranges = ranges_.find(layer.name); ranges != ranges_.end()) out.ranges = ranges->second;
+  return out;
+}
+
+Result<Quantised> Quantiser::finish() {
+  const Layers all = layers();
+  Quantised out;
+  RELAY_ASSIGN(out.module, integer_module(all));
+  out.plan = options_.plan;
+  out.plan.layers.clear();
+  for (const Layer& layer : all) {
+    report_.layers.push_back(report_of(layer));
+    out.plan.layers.push_back(plan_of(layer));
+  }
+  report_.float_bytes = constant_bytes(prepared_), report_.integer_bytes = constant_bytes(out.module);
+  report_.samples = samples_.size();
+  if (!samples_.empty()) {
+    RELAY_ASSIGN(const Compiled program, compiled(out.module));
+    RELAY_ASSIGN(const Results got, results_of(*program.executable, samples_));
+    const ResultError error = result_error(got, wanted_);
+    report_.error = error.worst();
+    if (error.different_shapes > 0)
+      report_.notes.push_back(format("the results of {} have another shape than those of the float program",
+                                     plural(error.different_shapes, "sample", "samples")));
+    if (!options_.labels.empty())
+      report_.float_accuracy = accuracy(wanted_, options_.labels), report_.accuracy = accuracy(got, options_.labels);
+    if (options_.seconds > 0) {
+      RELAY_ASSIGN(const Comparison both,
+                   compare_times(*float_program_.executable, *program.executable, samples_[0], options_.seconds));
+      report_.float_us = both.first_us, report_.integer_us = both.second_us;
+      report_.speedup = both.speedup, report_.interval = both.interval;
+    }
+  }
+  out.report = std::move(report_);
+  return out;
+}
+
+}  // namespace relay::driver

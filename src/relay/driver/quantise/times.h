@@ -1,0 +1,25 @@
+// Times of layers and programs, measured on this machine.
+#pragma once
+
+#include <map>
+
+#include "relay/driver/quantise/runs.h"
+#include "relay/measure/statistics.h"
+
+namespace relay::driver {
+
+// Microseconds of a run's kernels by layer. A kernel of several layers counts for each in equal parts. Places of nodes
+// in the program are names of layers.
+using LayerTimes = std::map<std::string, double>;
+Result<LayerTimes> layer_times(const Compiled& program, const Sample& inputs, double seconds);
+
+// Two programs run in turn on the same inputs.
+struct Comparison {
+  double first_us = 0, second_us = 0;  // medians
+  double speedup = 1;                  // of the second over the first
+  std::optional<measure::Interval> interval{};
+};
+Result<Comparison> compare_times(runtime::Executable& first, runtime::Executable& second, const Sample& inputs,
+                                 double seconds);
+
+}  // namespace relay::driver

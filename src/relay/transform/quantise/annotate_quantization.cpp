@@ -1,0 +1,126 @@
+// annotate_quantization: quantises the operands of integer layers (layers.h), and dequantises them again.
+//
+//   nn.dense(%x, weight)
+//     becomes   nn.dense(dequantize(quantize(%x, s, z), s, z), dequantize(integers, t, 0, axis=0))
+//
+// All values that are computed have the range [-annotate_quantization.range, +range]; relay quantize chooses a range
+// for each from data. Weights have the range of their values, in each output channel. Layers without an integer form
+// stay. The program must be in graph normal form.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "relay/ir/rewrite.h"
+#include "relay/op/registry.h"
+#include "relay/transform/pass.h"
+#include "relay/transform/quantise/annotate.h"
+
+namespace relay::transform {
+
+using namespace ir;
+
+IntegerRange integer_range(double least, double most, int bits, bool symmetric) {
+  RELAY_CHECK(std::isfinite(least) && std::isfinite(most), "a range from {} to {}", least, most);
+  least = std::min(least, 0.0), most = std::max(most, 0.0);
+  const int64_t half = int64_t{1} << (bits - 1);
+  IntegerRange out{1, 0, symmetric ? -(half - 1) : -half, half - 1};
+  const double steps = static_cast<double>(out.most - out.least);
+  const double width = symmetric ? 2 * std::max(-least, most) : most - least;
+  // A scale is a float32 that is not subnormal, so that quotients of scales are finite.
+  out.scale = static_cast<double>(static_cast<float>(width / steps));
+  if (out.scale < 1e-30) {
+    out.scale = 1;
+    return out;
+  }
+  if (!symmetric) {
+    const double zero = static_cast<double>(out.least) - least / out.scale;
+    out.zero_point = std::clamp(static_cast<int64_t>(std::nearbyint(zero)), out.least, out.most);
+  }
+  return out;
+}
+
+static DType storage_of(int bits) { return bits > 8 ? DType::int16() : DType::int8(); }
+
+Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axis, const Span& span) {
+  const bool several = form.per_channel && axis >= 0;
+  const size_t at = static_cast<size_t>(axis);
+  const int64_t channels = several ? weight.shape()[at] : 1;
+  int64_t inner = 1;  // elements between neighbours along the axis
+  for (size_t d = several ? at + 1 : weight.shape().size(); d < weight.shape().size(); ++d) inner *= weight.shape()[d];
+  auto channel = [&](int64_t i) { return static_cast<size_t>(i / inner % channels); };
+  std::vector<std::pair<double, double>> ranges(static_cast<size_t>(channels));
+  const std::span<const float> values = weight.span<float>();
+  for (int64_t i = 0; i < weight.elements(); ++i) {
+    auto& [least, most] = ranges[several ? channel(i) : 0];
+    const double x = values[static_cast<size_t>(i)];
+    least = std::min(least, x), most = std::max(most, x);
+  }
+  std::vector<IntegerRange> how;
+  for (const auto& [least, most] : ranges) how.push_back(integer_range(least, most, form.bits, form.symmetric));
+  Tensor integers = Tensor::empty(weight.shape(), storage_of(form.bits));
+  for (int64_t i = 0; i < weight.elements(); ++i) {
+    const IntegerRange& r = how[several ? channel(i) : 0];
+    const double q = std::nearbyint(values[static_cast<size_t>(i)] / r.scale) + static_cast<double>(r.zero_point);
+    integers.set_int(i, static_cast<int64_t>(std::clamp(q, static_cast<double>(r.least), static_cast<double>(r.most))));
+  }
+  const Shape shape = several ? Shape{channels} : Shape{};
+  Tensor scale = Tensor::empty(shape, DType::float32()), zero = Tensor::empty(shape, DType::int32());
+  for (size_t c = 0; c < how.size(); ++c) {
+    scale.set(static_cast<int64_t>(c), how[c].scale);
+    zero.set_int(static_cast<int64_t>(c), how[c].zero_point);
+  }
+  return op::make("qnn.dequantize", {constant(integers, span), constant(scale, span), constant(zero, span)},
+                  {{"axis", several ? axis : int64_t{-1}}}, span);
+}
+
+// The value quantised and dequantised, with the place of the value.
+static Expr quantised_value(const Expr& value, const OperandForm& form) {
+  const IntegerRange r = integer_range(form.least, form.most, form.bits, form.symmetric);
+  const Expr scale = constant(r.scale), zero = constant(static_cast<double>(r.zero_point), DType::int32());
+  const DType dtype = storage_of(form.bits);
+  Expr integers = op::make("qnn.quantize", {value, scale, zero}, {{"out_dtype", dtype}}, value->span);
+  if (form.bits < dtype.bits)  // else the operator saturates to its type
+    integers = op::make("clip", {integers},
+                        {{"a_min", static_cast<double>(r.least)}, {"a_max", static_cast<double>(r.most)}}, value->span);
+  return op::make("qnn.dequantize", {integers, scale, zero}, {}, value->span);
+}
+
+Module annotate(const Module& module, const std::vector<Layer>& layers,
+                function_ref<std::optional<OperandForm>(const Layer&, size_t)> form_of) {
+  using Key = std::tuple<const ExprNode*, int, bool, bool, int64_t, double, double>;
+  std::map<Key, Expr> made;  // a value or weight is quantised once for all layers that read it
+  return replace_operands(module, layers, [&](const Layer& layer, size_t operand, const Expr& now) -> Expr {
+    const std::optional<OperandForm> form = form_of(layer, operand);
+    if (!form) return now;
+    const bool weight = layer.is_weight(operand);
+    const int64_t axis = weight ? layer.weight_axis(operand) : -1;
+    Expr& value = made[{now.get(), form->bits, form->symmetric, form->per_channel, axis, form->least, form->most}];
+    if (!value)
+      value = weight ? quantised_weight(as<Constant>(now)->value, *form, axis, now->span) : quantised_value(now, *form);
+    return value;
+  });
+}
+
+Result<Module> annotate_quantization(const Module& module, PassContext& context) {
+  const std::string text = context.text("annotate_quantization.range");
+  const double range = std::atof(text.c_str());
+  const int bits = static_cast<int>(context.count("annotate_quantization.bits"));
+  if (!(range > 0) || !std::isfinite(range) || bits < 2 || bits > 8)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("annotate_quantization cannot use {} bits for numbers up to \"{}\"", bits, text),
+                      {},
+                      {},
+                      {},
+                      "give 2 to 8 bits and a range that is a positive number"};
+  const std::vector<Layer> layers = find_layers(module, [](const Layer&) { return false; });
+  for (const Layer& layer : layers)
+    if (layer.integer) ++context.applied[format("{} reads integers", layer.op)];
+  return annotate(module, layers, [&](const Layer& layer, size_t operand) -> std::optional<OperandForm> {
+    const bool weight = layer.is_weight(operand);
+    return OperandForm{bits, true, weight, -range, range};
+  });
+}
+
+}  // namespace relay::transform
