@@ -89,7 +89,7 @@ class _Deep:
                 sys.setrecursionlimit(self._before)
 
 
-_deep = _Deep()
+deep_calls = _Deep()
 
 
 class ExprFunctor:
@@ -109,7 +109,7 @@ class ExprFunctor:
         if expr in memo:
             return memo[expr]
         if self._depth == 0:
-            with _deep:
+            with deep_calls:
                 return self._visit(expr, memo)
         return self._visit(expr, memo)
 

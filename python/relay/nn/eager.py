@@ -43,6 +43,7 @@ class Calls:
         self.entries: dict[tuple, _Entry] = {}
         self.calls = 0  # in training, so that each draws other numbers
         self.seed = 0
+        self.structure, self.form = -1, ()  # of the layer when it was called last
         self._lock = threading.Lock()
 
     def __reduce__(self):
@@ -50,21 +51,22 @@ class Calls:
         return Calls, (self.layer,)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        training = self.layer.training
-        key = (training, *[(one.dtype, one.shape) if type(one) is np.ndarray else signature_of(one) for one in args])
+        if self.structure != self.layer.structure:
+            self.structure, self.form = self.layer.structure, self.layer.form()
+        key = (self.form, *[(one.dtype, one.shape) if type(one) is np.ndarray else signature_of(one) for one in args])
         if named:
             key += tuple((name, signature_of(one)) for name, one in named.items())
         entry = self.entries.get(key)
         if entry is None:
             with self._lock:
-                entry = self.entries.get(key) or self._made(args, named, training)
+                entry = self.entries.get(key) or self._made(args, named)
                 self.entries[key] = entry
         if entry.version != Parameter.version:
             entry.refresh()
         return self._run(entry, (*args, *named.values()) if named else args)
 
-    def _made(self, args: tuple, named: dict, training: bool) -> _Entry:
-        training = training and any(one.training and hasattr(one, "has_training_form") for one in self.layer.modules())
+    def _made(self, args: tuple, named: dict) -> _Entry:
+        training = any(one.training and hasattr(one, "has_training_form") for one in self.layer.modules())
         traced = trace(self.layer, args, named, training)
         compiled = compile(traced.module, mode="training" if training else None)
         return _Entry(compiled, traced, len(compiled.inputs) > len(traced.module["main"].params))

@@ -29,6 +29,7 @@ class Module:
 
     __relay_layer__ = True
     training: bool = True
+    structure = 0  # counts changes of attributes of all layers, so that cached calls notice them
 
     def __init__(self):
         self._calls: Calls | None = None
@@ -38,9 +39,19 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __setattr__(self, name: str, value: object) -> None:
-        if isinstance(value, (Parameter, Module)):
-            Parameter.version += 1
+        if name != "_calls":
+            Module.structure += 1
+            if not isinstance(value, (Parameter, Module)) and name != "training":
+                self.__dict__["_edits"] = self.__dict__.get("_edits", 0) + 1
         object.__setattr__(self, name, value)
+
+    def form(self) -> tuple:
+        """Returns a key of everything that a program of this layer depends on, other than values of parameters."""
+        parts: list[object] = []
+        for one in self.modules():
+            parts += one.training, one.__dict__.get("_edits", 0)
+            parts += (id(part) for _, part in one._parts())
+        return tuple(parts)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         program = active()

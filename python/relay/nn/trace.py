@@ -11,6 +11,7 @@ from typing import Any
 from .._core import Constant, Expr, Function, IRModule, TensorType, Tuple, Type, Var, substitute
 from ..data.arrays import own_array
 from ..errors import wrong_input
+from ..ir.expr_functor import deep_calls
 from ..ir.pass_infra import run_passes
 from ..script.datatypes import DataType, annotated, define_types
 from ..script.problems import File, Problem, ScriptError
@@ -64,7 +65,7 @@ def trace(layer, args: tuple, named: dict | None = None, training: bool = False,
         define_types(type_, program.types)
         variables.append((name, Var(name if name not in known else f"{name}_", type_)))
     positional = [v for at, (_, v) in enumerate(variables) if at < len(args)]
-    with tracing(program), _conditions():
+    with tracing(program), deep_calls:
         made = function(*positional, **dict(variables[len(args) :]))
     result = expression(made, layer)
     updates = [(one, value) for one, value in program.updates.items() if training]
@@ -74,7 +75,9 @@ def trace(layer, args: tuple, named: dict | None = None, training: bool = False,
     ]
     body = Tuple([result, *(value for _, value in updates)]) if updates else result
     params = [v for _, v in variables] + [program.variables[one] for one in used]
-    module = run_passes(program.finished(params, body), ["infer_type"])
+    with deep_calls:
+        module = program.finished(params, body)
+    module = run_passes(module, ["infer_type"])
     for one, variable in zip(used, module["main"].params[len(variables) :], strict=True):
         one.take_type(variable.checked_type)
     return Traced(module, len(variables), used, [one for one, _ in updates])
@@ -111,7 +114,7 @@ def on_expressions(layer, args: tuple, named: dict) -> Any:
     """Calls a layer on expressions outside of a trace. Its parameters are free variables of the result."""
     layer.set_names()
     program = Program()
-    with tracing(program), _conditions():
+    with tracing(program), deep_calls:
         result = layer.forward(*args, **named)
     if program.functions:
         raise wrong_input("a layer with scripted functions is called on expressions", "take its program: net.module(x)")
@@ -126,7 +129,9 @@ def input_type(value: Expr) -> Type:
 
 # --- `if` on an expression --------------------------------------------------------------------------------------------
 def _no_truth(self) -> bool:
-    """Refuses `if x:` on an expression, in code that is not Relay's own."""
+    """Refuses `if x:` on an expression while a layer is traced, in code that is not Relay's own."""
+    if active() is None:
+        return True
     frame = sys._getframe(1)
     name = frame.f_globals.get("__name__", "")
     if name == "relay" or name.startswith("relay."):
@@ -149,17 +154,4 @@ def _no_truth(self) -> bool:
     )
 
 
-class _conditions:
-    """Makes a Python condition on an expression an error while a layer is traced."""
-
-    depth = 0
-
-    def __enter__(self):
-        if _conditions.depth == 0:
-            Expr.__bool__ = _no_truth
-        _conditions.depth += 1
-
-    def __exit__(self, *exception):
-        _conditions.depth -= 1
-        if _conditions.depth == 0:
-            del Expr.__bool__
+Expr.__bool__ = _no_truth

@@ -74,7 +74,11 @@ def layers_stub() -> str:
     """Returns the text of the stub of relay.nn.operators: the operators of relay.op.nn under their short names."""
     from .. import op
 
-    names = sorted({name.split(".")[1] for name in op.operators() if name.startswith("nn.")})
+    names = sorted(
+        name
+        for name, value in vars(op.nn).items()
+        if getattr(value, "__qualname__", "") == f"nn.{name}" or getattr(value, "__name__", "") == f"relay.op.nn.{name}"
+    )
     lines = ["# Written by dev/docs.py. Do not edit.", "from ..op import nn as _nn", ""]
     return "\n".join([*lines, *(f"{name} = _nn.{name}" for name in names)]) + "\n"
 

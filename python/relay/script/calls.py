@@ -51,6 +51,8 @@ class Calls(Scripts):
         named = {one.arg: self.expression(one.value, env) for one in node.keywords}
         if is_unknown(callee, *args, *named.values()):
             return PENDING if PENDING in (callee, *args, *named.values()) else POISON
+        if isinstance(callee, Closure):
+            return self.written_out(Closure(callee.node, env.now(callee), callee.scope), args, named, node)
         return self.call(callee, args, named, node)
 
     def call(self, callee, args: list, named: dict, node: ast.Call):

@@ -19,8 +19,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
+import sys
 import types
 import typing
+from collections.abc import Callable
 
 from .. import _core
 from .._core import Constructor, GlobalTypeVar, IRModule, TensorType, TupleType, Type, TypeCall, TypeData
@@ -42,11 +44,12 @@ class Case:
 
 
 class DataType:
-    """A data type whose constructors are dataclasses."""
+    """A data type whose constructors are dataclasses. `key` is its name in programs: modules may use one name for
+    different types."""
 
-    def __init__(self, name: str, cases: list[Case]):
-        self.name, self.cases = name, {one.cls: one for one in cases}
-        self.header = GlobalTypeVar(name)
+    def __init__(self, name: str, key: str, cases: list[Case]):
+        self.name, self.key, self.cases = name, key, {one.cls: one for one in cases}
+        self.header = GlobalTypeVar(key)
         self.by_name = {one.cls.__name__: one for one in cases}
         self._constructors: dict[type, Constructor] = {}
 
@@ -62,8 +65,9 @@ class DataType:
         """Returns the constructor of a dataclass."""
         if not self._constructors:
             for one in self.cases.values():
+                names = vars(sys.modules[one.cls.__module__]) if one.cls.__module__ in sys.modules else {}
                 inputs = [
-                    annotated(note, f"{one.cls.__name__}.{name}")
+                    annotated(note, f"{one.cls.__name__}.{name}", names.get)
                     for name, note in zip(one.fields, one.annotations, strict=True)
                 ]
                 self._constructors[one.cls] = Constructor(one.cls.__name__, inputs, self.header)
@@ -78,9 +82,6 @@ class DataType:
         for one in constructors:
             for type_ in one.inputs:
                 define_types(type_, module)
-
-    def __or__(self, other):
-        return NotImplemented
 
 
 def data_type(name: str | type, cases: object = None) -> typing.Any:
@@ -105,12 +106,25 @@ def data_type(name: str | type, cases: object = None) -> typing.Any:
             )
         fields = dataclasses.fields(cls)
         made.append(Case(cls, tuple(one.name for one in fields), tuple(one.type for one in fields)))
-    type_ = DataType(name, made)
-    _REGISTERED[name] = type_
+    key = _key(name, classes)
+    type_ = _REGISTERED[key] = DataType(name, key, made)
     for case in made:
         case.cls.__relay_type__ = type_
         case.cls.__relay_data__ = _as_data
     return classes[0] if len(classes) == 1 and isinstance(cases, type) else type_
+
+
+def _key(name: str, classes: list[type]) -> str:
+    """Returns a name that no type of other classes has. Classes that are defined again keep theirs."""
+
+    def places(these) -> list[tuple[str, str]]:
+        return [(one.__module__, one.__qualname__) for one in these]
+
+    number, key = 1, name
+    while key in _REGISTERED and places(_REGISTERED[key].cases) != places(classes):
+        number += 1
+        key = f"{name}_{number}"
+    return key
 
 
 def _as_data(self) -> Data:
@@ -119,12 +133,13 @@ def _as_data(self) -> Data:
     return Data(
         cls.__name__,
         *(getattr(self, name) for name in cls.__relay_type__.cases[cls].fields),
-        type=cls.__relay_type__.name,
+        type=cls.__relay_type__.key,
     )
 
 
-def annotated(note: object, where: str = "a field") -> Type:
-    """Returns the type of an annotation. Raises InputError if it names none."""
+def annotated(note: object, where: str = "a field", find: Callable[[str], object] = lambda name: None) -> Type:
+    """Returns the type of an annotation. Raises InputError if it names none. find(name) returns the value of a name
+    where the annotation stands, or None."""
     if isinstance(note, Type):
         return note
     if isinstance(note, DataType):
@@ -135,13 +150,13 @@ def annotated(note: object, where: str = "a field") -> Type:
         return note.__relay_type__.type
     origin, inner = typing.get_origin(note), typing.get_args(note)
     if origin is list and len(inner) == 1:
-        return TypeCall(LIST, [annotated(inner[0], where)])
+        return TypeCall(LIST, [annotated(inner[0], where, find)])
     if origin is tuple:
-        return TupleType([annotated(one, where) for one in inner])
+        return TupleType([annotated(one, where, find) for one in inner])
     if isinstance(note, typing.ForwardRef):
         note = note.__forward_arg__
     if isinstance(note, str):
-        return _of_text(note, where)
+        return _of_text(note, where, find)
     shown = getattr(note, "__name__", note)
     raise wrong_input(
         f"{where} has the annotation {shown}, which is not a type of a program",
@@ -149,8 +164,11 @@ def annotated(note: object, where: str = "a field") -> Type:
     )
 
 
-def _of_text(text: str, where: str) -> Type:
+def _of_text(text: str, where: str, find: Callable[[str], object]) -> Type:
     text = text.strip().strip("\"'")
+    there = find(text)
+    if isinstance(there, DataType) or hasattr(there, "__relay_type__"):
+        return annotated(there)
     if text in _REGISTERED:
         return _REGISTERED[text].type
     scalars = {one.__name__: one for one in _SCALARS}
@@ -159,7 +177,9 @@ def _of_text(text: str, where: str) -> Type:
     if text.startswith(("list[", "tuple[")):
         tree = ast.parse(text, mode="eval").body.slice
         parts = tree.elts if isinstance(tree, ast.Tuple) else [tree]
-        inner = [_of_text(one.value if isinstance(one, ast.Constant) else ast.unparse(one), where) for one in parts]
+        inner = [
+            _of_text(one.value if isinstance(one, ast.Constant) else ast.unparse(one), where, find) for one in parts
+        ]
         return TypeCall(LIST, inner) if text.startswith("list[") else TupleType(inner)
     try:
         # Postponed annotations lose the parentheses around a single size.

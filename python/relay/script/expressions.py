@@ -522,7 +522,7 @@ class Expressions(Loops, Indexing):
         """Returns the type of an annotation, or None behind a problem."""
         try:
             note = eval(compile(ast.Expression(node), "<annotation>", "eval"), {}, _Names(self.frame.scope))
-            return self.defined(annotated(note, what))
+            return self.defined(annotated(note, what, lambda name: self.frame.scope.find(name)[1]))
         except InputError as error:
             self.fail("P0212", error.diagnostics[0].message, node, error.diagnostics[0].help)
         except Exception as error:

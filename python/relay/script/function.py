@@ -14,6 +14,7 @@ from .._core import Expr, IRModule, TupleType, Type, Var
 from ..data.values import checked, from_value, to_value
 from ..errors import CompileError, wrong_input
 from ..ir.expr import TupleWrapper, bind, const
+from ..ir.expr_functor import deep_calls
 from ..ir.pass_infra import run_passes
 from ..run.compiled import Compiled, compile
 from .base import Frame, Scope, wrapped
@@ -38,8 +39,11 @@ class Script:
         functools.update_wrapper(self, function)
         self.function, self.owner = function, owner
         self.definition, file = parsed(function)
+        if isinstance(self.definition, ast.Lambda):
+            self.definition = _as_function(self.definition)
         self.scope = Scope(function, file)
-        problems = check(self.definition, file)
+        with deep_calls:
+            problems = check(self.definition, file)
         if problems:
             raise ScriptError(problems)
         self._compiled: dict[tuple, tuple[Compiled, list]] = {}  # with the parameters of layers
@@ -48,9 +52,17 @@ class Script:
     def __get__(self, owner: object, kind: type | None = None) -> Script:
         if owner is None:
             return self
-        bound = object.__new__(Script)
-        bound.__dict__.update(self.__dict__, owner=owner, _compiled={})
+        kept, name = getattr(owner, "__dict__", {}), f"_script_{self.__name__}"
+        bound = kept.get(name)
+        if bound is None or bound.function is not self.function:
+            bound = object.__new__(Script)
+            bound.__dict__.update(self.__dict__, owner=owner, _compiled={})
+            kept[name] = bound
         return bound
+
+    def __reduce__(self):
+        """Pickles and copies by name, as functions are."""
+        return self.__qualname__ if self.owner is None else (getattr, (self.owner, self.__name__))
 
     def __relay_script__(self) -> Script:
         return self
@@ -62,14 +74,16 @@ class Script:
         if any(isinstance(one, Expr) for one in [*args, *named.values()]):
             return self._traced(args, named)
         args = self._in_order(args, named)
-        key = tuple(map(signature_of, args, self._names()))
+        key = tuple(
+            one if _is_static(one) else signature_of(one, name) for one, name in zip(args, self._names(), strict=True)
+        )
         compiled = self._compiled.get(key)
         if compiled is None:
             module, parameters = self._made(args)
             with self._lock:
                 compiled = self._compiled.setdefault(key, (compile(module), parameters))
         program, parameters = compiled
-        return from_data(program(*args, *(one.data for one in parameters)))
+        return from_data(program(*_dynamic(args), *(one.data for one in parameters)))
 
     def py(self, *args: Any, **named: Any) -> Any:
         """Runs the function in plain Python: operators on NumPy arrays, breakpoints and print() included."""
@@ -80,7 +94,7 @@ class Script:
         """Runs the program with the reference evaluator."""
         args = self._in_order(args, named)
         module, parameters = self._made(args)
-        args = [*args, *(one.data for one in parameters)]
+        args = [*_dynamic(args), *(one.data for one in parameters)]
         ports, data_types = _core.ports(module), _core.data_types(module)
         values = [
             to_value(checked(one, *port), data_types, port[1], lend=True) for one, port in zip(args, ports, strict=True)
@@ -91,21 +105,28 @@ class Script:
     def module(self, *args: Any, **named: Any) -> IRModule:
         """Returns the program. Arguments are values, types, or types as text; annotated parameters need none. @main
         takes the arguments, then the parameters of layers that the function calls."""
-        return self._made(self._in_order(args, named, annotated_too=True))[0]
+        return self._made(self._in_order(args, named, annotated_too=True), of_types=True)[0]
 
-    def _made(self, arguments: Sequence) -> tuple[IRModule, list]:
-        """Returns the program, and the parameters of layers that follow its arguments."""
-        program, kinds = Program(), []
+    def _made(self, arguments: Sequence, of_types: bool = False) -> tuple[IRModule, list]:
+        """Returns the program, and the parameters of layers that follow its arguments. None, strings and functions are
+        no inputs: the program is for them alone. of_types: strings are types, unless the default is a string."""
+        program, values, variables = Program(), {}, []
         for name, one in zip(self._names(), arguments, strict=True):
-            kinds.append(self._type_of(name, one))
-            define_types(kinds[-1], program.types)
-        variables = [Var(name, kind) for name, kind in zip(self._names(), kinds, strict=True)]
+            is_type = of_types and isinstance(one, (str, type)) and not isinstance(self._defaults().get(name), str)
+            if _is_static(one) and not is_type:
+                values[name] = one
+                continue
+            kind = self._type_of(name, one)
+            define_types(kind, program.types)
+            variables.append(Var(name, kind))
+            values[name] = Sym(variables[-1], kind)
         if hasattr(self.owner, "set_names"):
             self.owner.set_names()
             program.inside += 1
-        with tracing(program):
-            body = self._body(program, variables)
-        module = self.checked(program.finished([*variables, *program.variables.values()], body))
+        with tracing(program), deep_calls:
+            body = self._body(program, values)
+            module = program.finished([*variables, *program.variables.values()], body)
+        module = self.checked(module)
         for one, variable in zip(program.variables, module["main"].params[len(variables) :], strict=True):
             one.take_type(variable.checked_type)
         return module, list(program.variables)
@@ -117,18 +138,21 @@ class Script:
     def compile(self, *args: Any, **options: Any) -> Compiled:
         """Compiles the program for the types of the arguments, as those of module(), with the parameters of layers as
         constants. options: of relay.compile."""
-        module, parameters = self._made(self._in_order(args, {}, annotated_too=True))
+        module, parameters = self._made(self._in_order(args, {}, annotated_too=True), of_types=True)
         main = module["main"]
         variables = main.params[len(main.params) - len(parameters) :]
         values = {v: const(one.data.copy()) for v, one in zip(variables, parameters, strict=True)}
         module["main"] = bind(main, values)
         return compile(module, **options)
 
-    def _body(self, program: Program, variables: list[Var]) -> Expr:
+    def _body(self, program: Program, values: dict[str, object]) -> Expr:
         """Returns a call of the function, which is added to the program with those that it calls."""
         translator = Calls(program)
         translator.frames.append(Frame("the call", self.scope))
-        value = translator.of_script(self, [Sym(one, one.type_annotation) for one in variables], {}, self.definition)
+        named_only = {one.arg for one in self.definition.args.kwonlyargs}
+        args = [one for name, one in values.items() if name not in named_only]
+        named = {name: one for name, one in values.items() if name in named_only}
+        value = translator.of_script(self, args, named, self.definition)
         if translator.problems:
             raise ScriptError(_sorted(translator.problems))
         if is_unknown(value):
@@ -173,6 +197,9 @@ class Script:
         )
         if translator.problems:
             raise ScriptError(_sorted(translator.problems))
+        if is_unknown(value):  # a recursive call through the forward() of another layer
+            message = f"the type of the result of `{self.__name__}` is not known at its recursive call"
+            raise ScriptError([Problem("P0206", message, self._place(), "annotate the result of the function")])
         expr = _with(translator, value)
         is_tuple = isinstance(value, Sym) and isinstance(value.type, TupleType)
         return TupleWrapper(expr, len(value.type.fields)) if is_tuple else expr
@@ -191,9 +218,7 @@ class Script:
             raise wrong_input(f"`{self.__name__}` does not take {what}", f"its parameters are: {', '.join(names)}")
         values |= named
         parameters = self._parameters()
-        defaults = dict(zip(reversed(names), reversed(self.function.__defaults__ or ()), strict=False)) | (
-            self.function.__kwdefaults__ or {}
-        )
+        defaults = self._defaults()
         for name in names:
             if name in values:
                 continue
@@ -219,6 +244,13 @@ class Script:
             return annotated(value, f"`{name}`")
         return type_of_value(value, name)
 
+    def _defaults(self) -> dict[str, object]:
+        given = reversed(self.function.__defaults__ or ())
+        return dict(zip(reversed(self._positional()), given, strict=False)) | (self.function.__kwdefaults__ or {})
+
+    def _positional(self) -> list[str]:
+        return [one.arg for one in [*self.definition.args.posonlyargs, *self.definition.args.args]]
+
     def _parameters(self) -> dict[str, ast.arg]:
         args = self.definition.args
         return {one.arg: one for one in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
@@ -233,6 +265,22 @@ class Script:
 
     def __repr__(self) -> str:
         return f"<relay.script {self.__qualname__}>"
+
+
+def _as_function(node: ast.Lambda) -> ast.FunctionDef:
+    """Returns a lambda as a function with one statement."""
+    body = [ast.copy_location(ast.Return(node.body), node.body)]
+    return ast.copy_location(ast.FunctionDef("lambda", node.args, body, [], None), node)
+
+
+def _is_static(value: object) -> bool:
+    """Returns true for an argument that a program cannot have: it is known when the function is compiled."""
+    return value is None or isinstance(value, str) or (callable(value) and not isinstance(value, (Type, DataType)))
+
+
+def _dynamic(args: Sequence) -> list:
+    """Returns the arguments that are inputs of the program."""
+    return [one for one in args if not _is_static(one)]
 
 
 def _with(translator: Calls, value) -> Expr:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable
 
 from .. import op
-from .._core import Clause, Expr, Function, If, Let, Match, PatternConstructor, PatternVar, Tuple, TupleType, Var
+from .._core import Clause, Expr, Function, If, Let, Match, PatternConstructor, PatternVar, Tuple, TupleType, Type, Var
 from ..ir.expr import const
 from .base import assigned, jumps
 from .datatypes import is_list
@@ -232,10 +232,15 @@ class Loops(Statements):
         if not attempt.carried:
             self.computed(tail(), TupleType([]), "loop")
             return
-        result = self.computed(tail(), TupleType([value.type for value in attempt.carried.values()]), "after")
+        for name in attempt.carried:
+            env.places[name] = self.place(attempt.names[name])
+        if len(attempt.carried) == 1:
+            [(name, value)] = attempt.carried.items()
+            env.values[name] = self.computed(tail(), value.type, name)
+            return
+        result = self.computed(tail(), attempt.returned, "after")
         for name, value in zip(attempt.carried, self.fields(result), strict=True):
             env.values[name] = self.bound(name, value)
-            env.places[name] = self.place(attempt.names[name])
 
 
 class _Attempt:
@@ -287,10 +292,16 @@ class _Attempt:
         start = [value.expr for _, value in self.header.hidden] + [value.expr for value in self.carried.values()]
         if body is None:
             return None
-        returned = None if self.join else TupleType([value.type for value in self.carried.values()])
+        returned = None if self.join else self.returned
         return lambda: Let(
             self.function, Function([*hidden, *params.values()], body(), returned), self.function(*start)
         )
+
+    @property
+    def returned(self) -> Type:
+        """The type of the loop's result: a tuple of the variables, or that of the only one."""
+        types = [value.type for value in self.carried.values()]
+        return types[0] if len(types) == 1 else TupleType(types)
 
     def _iteration(self, inner: Env) -> Tail:
         t = self.t
@@ -317,7 +328,7 @@ class _Attempt:
         if self.join:
             return self.join(env)
         values = self._values(env)
-        return None if values is None else lambda: Tuple(values)
+        return None if values is None else lambda: values[0] if len(values) == 1 else Tuple(values)
 
     def _again(self, env: Env) -> Tail:
         """Begins the next iteration."""

@@ -25,6 +25,7 @@ class Program:
         self.types = IRModule()  # data types, and functions of the prelude
         self.functions: dict[str, Function] = {}
         self.specialised: dict[tuple, object] = {}
+        self.kept: list[object] = []  # arguments of scripts, which live as long as the program
         self.variables: dict[object, Var] = {}
         self.updates: dict[object, Expr] = {}
         self.training = False  # true if batch norms and dropouts have their training form
@@ -62,13 +63,14 @@ class Program:
     def _outer_variables(self) -> dict[str, list[Var]]:
         """Returns the outer variables that each function reads, itself or through functions that it calls."""
         reads = {name: list(_core.free_vars(function)) for name, function in self.functions.items()}
+        bound = {name: set(_core.bound_vars(function)) for name, function in self.functions.items()}
         calls = {name: _called(function) & set(reads) for name, function in self.functions.items()}
         changed = True
         while changed:
             changed = False
             for name, callees in calls.items():
                 for variable in [v for callee in sorted(callees) for v in reads[callee]]:
-                    if not any(variable is one for one in reads[name]):
+                    if variable not in bound[name] and variable not in reads[name]:
                         reads[name].append(variable)
                         changed = True
         return reads

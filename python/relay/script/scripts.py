@@ -57,6 +57,7 @@ class Scripts(Library):
             id(bound.definition),
             tuple((name, str(value.type) if isinstance(value, Sym) else _key(value)) for name, value in values.items()),
         )
+        self.program.kept += values.values()  # keys hold the identity of functions
         known = self.program.specialised.get(key)
         if known is not None:
             return known

@@ -298,7 +298,8 @@ class Statements(Base):
         having = [one for one in ends if name in one.values]
         values = [one.values[name] for one in having]
         if len(having) < len(ends):
-            env.values[name] = Unset(having[0].places.get(name, self.place(at)))
+            places = having[0].places if having else {}
+            env.values[name] = Unset(places.get(name, self.place(at)))
             return False
         known = [value for value in values if not is_unknown(value)]
         if len(known) < len(values):

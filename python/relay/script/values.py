@@ -85,9 +85,21 @@ class Env:
         self.values: dict[str, object] = dict(values or {})
         self.places: dict[str, Place] = dict(places or {})
         self.outer = outer
+        self.root = self  # the environment at the beginning of the function, of which this is a later state
 
     def copy(self) -> Env:
-        return Env(self.values, self.places, self.outer)
+        made = Env(self.values, self.places, self.outer)
+        made.root = self.root
+        return made
+
+    def now(self, closure: Closure) -> Env:
+        """Returns the variables around a nested function that is called here: their present values, as in Python."""
+        env: Env | None = self
+        while env is not None:
+            if env.root is closure.env.root:
+                return env
+            env = env.outer
+        return closure.env
 
     def find(self, name: str):
         """Returns the environment that has a name, or None."""

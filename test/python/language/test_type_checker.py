@@ -58,6 +58,18 @@ def scaled(inputs: list[relay.Expr], types: list[str | None]) -> relay.Expr:
     return inputs[0]
 
 assert_type(scaled([x], []), relay.Expr)
+
+net = relay.nn.Sequential(relay.nn.Linear(3, 4), relay.nn.ReLU())
+assert_type(net.state_dict(), dict[str, np.ndarray])
+assert_type(net.module((1, 3)), relay.IRModule)
+assert_type(relay.nn.relu(x), relay.Expr)
+
+@relay.script
+def doubled(a: float) -> float:
+    return a + a
+
+assert_type(doubled, relay.Script)
+assert_type(doubled.module(1.0), relay.IRModule)
 """
 CONFIGURATION = """[mypy]
 strict_optional = true
@@ -93,6 +105,7 @@ def test_the_interface_has_precise_types(check):
         ("relay.compile('net.onnx', thread=2)", 'Unexpected keyword argument "thread"'),
         ("relay.compile('net.onnx').emitt('c')", '"Compiled" has no attribute "emitt"'),
         ("relay.nn.relu('x')", 'incompatible type "str"'),
+        ("relay.nn.Linear(3, 4, biass=True)", 'Unexpected keyword argument "biass"'),
         ("relay.nn.conv2d(x, x, stride=(1, 1))", 'Unexpected keyword argument "stride"'),
     ],
 )

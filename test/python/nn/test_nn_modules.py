@@ -169,6 +169,25 @@ class TestCalls:
         net.weight.data[...] = np.eye(2)
         assert np.allclose(net(x), x)
 
+    def test_replaced_parts_and_options_are_used(self):
+        net, x = nn.Sequential(nn.Linear(2, 2, bias=False), nn.LeakyReLU(0.5)), -np.ones((1, 2), "float32")
+        net[0].weight.data = np.eye(2, dtype="float32")
+        assert np.allclose(net(x), 0.5 * x)
+        net[1].negative_slope = 0.25
+        assert np.allclose(net(x), 0.25 * x)
+        other = nn.Linear(2, 2, bias=False)
+        other.weight.data = 2 * np.eye(2, dtype="float32")
+        setattr(net, "0", other)
+        assert np.allclose(net(x), 0.5 * x)
+
+    def test_a_part_that_changes_its_mode(self):
+        net, x = nn.Sequential(nn.Identity(), nn.BatchNorm1d(2)), floats(8, 2)
+        net(x)
+        mean = net[1].running_mean.data.copy()
+        net[1].eval()
+        assert np.allclose(net(x), (x - mean) / np.sqrt(net[1].running_var.data + 1e-5), atol=1e-5)
+        assert np.array_equal(net[1].running_mean.data, mean)
+
     def test_expressions_make_a_program(self):
         x = relay.var("x", shape=(2, 4))
         y = relay.tanh(nn.Linear(4, 3)(x))

@@ -184,6 +184,36 @@ def captured_array(x):
     return x * CONSTANT
 
 
+@case(2.0, -2.0)
+def closure_in_a_branch(x):
+    k = 1.0
+
+    def scaled(y):
+        return y * k
+
+    if x > 0:
+        k = 10.0
+        z = scaled(x)
+    else:
+        z = scaled(x)
+    return z + scaled(1.0)
+
+
+@case((1.0, 4))
+def closure_in_a_loop(x, n):
+    k = 1.0
+    scaled = lambda y: y * k  # noqa: E731
+    for _ in range(n):
+        k = k + 1.0
+        x = x + scaled(x)
+    return scaled(x)
+
+
+@case((V, 2.0))
+def closure_for_a_script(x, k):
+    return applied(lambda y: y * k, x) + applied(lambda y: y - k, x)
+
+
 # --- tuples -----------------------------------------------------------------------------------------------------------
 @case(V)
 def tuple_result(x):
