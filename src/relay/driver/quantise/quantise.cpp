@@ -10,6 +10,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/quantise/observer.h"
 #include "relay/transform/quantise/annotate.h"
+#include "relay/transform/quantise/dense_form.h"
 
 namespace relay::driver {
 
@@ -22,12 +23,14 @@ Result<ir::Module> prepare_quantisation(const ir::Module& module) {
   context.options = {{"simplify_inference.norms", int64_t{0}},
                      {"simplify_expr.rounding", int64_t{0}},
                      {"fold_constant.max_elements", int64_t{1} << 24}};
-  return transform::run_passes(
-      module,
-      {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference", "to_graph_normal_form",
-       "propagate_constants", "plain_layouts", "fold_constant", "simplify_expr", "backward_fold_scale_axis",
-       "fold_constant", "common_subexpr", "dead_code"},
-      context);
+  RELAY_ASSIGN(const ir::Module simple,
+               transform::run_passes(
+                   module,
+                   {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference",
+                    "to_graph_normal_form", "propagate_constants", "plain_layouts", "fold_constant", "simplify_expr",
+                    "backward_fold_scale_axis", "fold_constant", "common_subexpr", "dead_code"},
+                   context));
+  return transform::run_passes(transform::with_dense_products(simple), {"infer_type"}, context);
 }
 
 static int64_t constant_bytes(const ir::Module& module) {
@@ -245,24 +248,26 @@ Status Quantiser::measure_float() {
 
 // --- decisions -------------------------------------------------------------------------------------------------------
 // Measures both forms of each layer. With KeepFloat::Auto, layers whose kernels are not faster on integers stay float,
-// and the rest is measured again, because a layer may have been fast only next to another one.
+// and the rest is measured again, because a layer may have been fast only next to another one. Layers that share a
+// kernel in one of the two programs are compared together.
 Status Quantiser::measure_layers() {
   const bool decides = options_.keep_float == KeepFloat::Auto;
   constexpr int most_rounds = 3;
   constexpr double clearly = 0.97;  // of the float time: a difference that the measurement can tell
   RELAY_ASSIGN(float_times_, layer_times(float_program_, samples_[0], options_.seconds));
   for (int round = 0; round < (decides ? most_rounds : 1); ++round) {
-    const Layers all = layers();
     RELAY_ASSIGN(const Compiled program, named_program());
     RELAY_ASSIGN(const LayerTimes times, layer_times(program, samples_[0], options_.seconds));
+    Names integer;
+    for (const Layer& layer : layers())
+      if (layer.integer) integer.insert(layer.name);
+    for (const auto& [layer, us] : times.us)
+      if (integer.contains(layer)) integer_times_.us[layer] = us;
     int64_t slower = 0;
-    for (const Layer& layer : all) {
-      const LayerTimes::const_iterator in_floats = float_times_.find(layer.name), on_integers = times.find(layer.name);
-      if (on_integers == times.end() || !layer.integer) continue;
-      integer_times_[layer.name] = on_integers->second;
-      if (!decides || in_floats == float_times_.end() || on_integers->second <= clearly * in_floats->second) continue;
-      reasons_[layer.name] = "integers are not faster";
-      ++slower;
+    for (const std::vector<std::string>& group : comparable_groups(float_times_, times)) {
+      if (sum_of(group, times) <= clearly * sum_of(group, float_times_)) continue;
+      for (const std::string& layer : group)
+        if (integer.contains(layer) && decides) reasons_[layer] = "integers are not faster", ++slower;
     }
     if (slower == 0) break;
     options_.say(format("{} not faster on integers", plural(slower, "layer is", "layers are")));
@@ -341,7 +346,7 @@ LayerReport Quantiser::report_of(const Layer& layer) const {
     const auto found = in.find(layer.name);
     return found == in.end() ? std::nullopt : std::optional(found->second);
   };
-  out.float_us = find(float_times_), out.integer_us = find(integer_times_), out.error = find(errors_);
+  out.float_us = find(float_times_.us), out.integer_us = find(integer_times_.us), out.error = find(errors_);
   for (const size_t k : layer.weights) {
     const Tensor& weight = ir::as<ir::Constant>(layer.operands[k])->value;
     out.float_bytes += static_cast<int64_t>(weight.bytes());
