@@ -35,11 +35,13 @@ FUZZ_SECONDS ?= 3600
 OPS ?=
 # The algorithm that test-algorithms leaves out.
 ALGORITHM ?= all
+# Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
+ANYWHERE ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
-.PHONY: build/fuzz/bin help setup setup-product build product lint format test test-slow test-cpus test-long test-algorithms test-passes test-fuzz-power test-hostile fuzz fuzz-short test-onnx test-onnx-random test-sklearn test-train test-ops test-tools test-frontends test-torch models models-fetch models-torch models-zoo models-dynamic models-registry demo docs \
-  bench bench-quick bench-kernels bench-ops bench-random-kernels bench-programs bench-passes bench-grad bench-train bench-torch bench-sizes bench-small bench-paired asan tsan install wheel test-wheel clean
+# Every verb is phony: its name never is a file to compare with.
+.PHONY: build/fuzz/bin $(shell sed -nE 's/^([a-z-]+):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## List the verbs
 	@grep -E '^[a-z -]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z -]+):.*## /\1\t/' | expand -t 18
@@ -141,8 +143,20 @@ build/test-frontends/ready: test/frontends/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready ## Compare TFLite operators and real models with LiteRT; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+build/test-keras/ready: test/frontends/keras_requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
+
+build/test-anywhere/ready: dev/setup
+	@dev/setup anywhere
+	@mkdir -p $(@D) && touch $@
+
+test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
+	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
@@ -221,9 +235,15 @@ bench-sizes: setup product ## Compare sizes of compiled models, and memory of co
 bench-small: setup product build/test-sklearn/ready ## Compare models that take microseconds with ONNX Runtime and OpenVINO
 	@$(PYTHON) bench/small_models.py
 
+bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenVINO, and with themselves in float32
+	@$(PYTHON) bench/low.py
+
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
+
+vscode: setup ## Package the extension for VS Code, build/vscode/relay.vsix, and test its grammar
+	@dev/vscode
 
 docs: setup product ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py

@@ -5,7 +5,7 @@
 # is not linked, so a generous list costs nothing.
 set(RELAY_LLVM_TARGETS X86 AArch64 RISCV)
 set(RELAY_LLVM_COMPONENTS Core Support TargetParser MC Target CodeGen OrcJIT Passes TransformUtils Linker
-    BitWriter BitReader Object)
+    BitWriter BitReader Object SupportLSP)
 set(RELAY_LLD_COMPONENTS BinaryFormat BitWriter Core DebugInfoDWARF Demangle DTLTO LTO MC Object Option Passes Support
     TargetParser TransformUtils)
 foreach(relay_llvm_target ${RELAY_LLVM_TARGETS})

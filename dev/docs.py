@@ -1,5 +1,5 @@
-"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stubs of relay.op and
-of the options of relay.compile().
+"""Writes the generated pages of docs/ (operators.md, passes.md, diagnostics.md, cli.md) and the stubs of relay.op, of
+relay.nn and of the options of relay.compile().
 
 .venv/bin/python dev/docs.py [--check]       --check: write nothing, and fail if a page would change
 
@@ -179,6 +179,12 @@ def operator_stub():
     return stub()
 
 
+def layers_stub():
+    from relay.op.stub import layers_stub
+
+    return layers_stub()
+
+
 OPTION_STUB = """# Written by dev/docs.py. Do not edit.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias, TypedDict, TypeVar
@@ -210,6 +216,7 @@ PAGES = {
     "docs/diagnostics.md": diagnostics,
     "docs/cli.md": command_line,
     "python/relay/op/__init__.pyi": operator_stub,
+    "python/relay/nn/operators.pyi": layers_stub,
     "python/relay/run/options.pyi": option_stub,
 }
 

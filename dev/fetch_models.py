@@ -202,7 +202,8 @@ def model_name(package, path):
 
 def file_name(package, path):
     """The name of a model's file in the folder: ONNX unless the path in the package says otherwise."""
-    return model_name(package, path) + (".tflite" if path.endswith(".tflite") else ".onnx")
+    suffix = pathlib.PurePath(path).suffix
+    return model_name(package, path) + (suffix if suffix in (".tflite", ".keras", ".h5", ".hdf5") else ".onnx")
 
 
 def names(measured=False, packages=PACKAGES):

@@ -17,7 +17,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import analysis, byoc, dataflow_pattern, quantize, te, transform
+from . import analysis, byoc, dataflow_pattern, nn, quantize, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .absent import absent
@@ -44,6 +44,7 @@ from .run import build_module
 from .run.build_module import *  # noqa: F403
 from .run.compiled import Compiled, Port, compile, evaluate, load
 from .run.explorer import Explorer, explore
+from .script import DataType, Script, ScriptError, data_type, script, unroll
 from .transform import differentiation, mixed_precision, run_passes, weights
 from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
 
@@ -82,7 +83,10 @@ __all__ = [
     "InputError",
     "InternalError",
     "Port",
+    "DataType",
     "Prelude",
+    "Script",
+    "ScriptError",
     "ScopeBuilder",
     "TypeFunctor",
     "TypeMutator",
@@ -92,6 +96,7 @@ __all__ = [
     "array",
     "byoc",
     "compile",
+    "data_type",
     "dataflow_pattern",
     "evaluate",
     "explore",
@@ -103,6 +108,7 @@ __all__ = [
     "jvp",
     "load",
     "load_param_dict",
+    "nn",
     "op",
     "operators",
     "passes",
@@ -110,7 +116,9 @@ __all__ = [
     "run_passes",
     "te",
     "save_param_dict",
+    "script",
     "transform",
+    "unroll",
     "type_functor",
     "value_and_grad",
     "vjp",
@@ -118,6 +126,11 @@ __all__ = [
 ]
 for _part in (adt, expr, text, ty, values):
     __all__ += _part.__all__
+
+# Layers beside the operators: relay.nn.Linear, relay.nn.relu.
+vars(op.nn).update({_name: getattr(nn, _name) for _name in nn.__all__})
+if not TYPE_CHECKING:
+    nn = op.nn
 
 # The operators: relay.add as well as relay.op.add, relay.nn as well as relay.op.nn.
 for _name in op._published:

@@ -11,7 +11,6 @@ _REASONS = {
     "relay.ir_pass": "relay.transform and relay.analysis",
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
     "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
-    "relay.frontend.from_keras": _CONVERT.format(tool="model.export('model.onnx', format='onnx')"),
     "relay.frontend.from_tensorflow": _CONVERT.format(tool="tf2onnx"),
     "relay.frontend.from_caffe": _CONVERT.format(tool="caffe2onnx"),
     "relay.frontend.from_caffe2": _CONVERT.format(tool="the exporter of caffe2"),
@@ -24,7 +23,7 @@ _REASONS = {
 
 
 def reason_of(name: str) -> str | None:
-    """The replacement of a full name ("relay.frontend.from_keras") or of a name inside it; None if none is known."""
+    """The replacement of a full name ("relay.frontend.from_mxnet") or of a name inside it; None if none is known."""
     return next((reason for known, reason in _REASONS.items() if f"{name}.".startswith(f"{known}.")), None)
 
 

@@ -85,3 +85,8 @@ def bad_literal(message: str, help: str) -> CompileError:
 def bad_option(message: str, help: str) -> CompileError:
     """Returns an error of an option (R0504)."""
     return told("bad_option", message, help)
+
+
+def not_supported(message: str, help: str) -> CompileError:
+    """Returns an error of a construct that is not handled (R0304)."""
+    return told("not_supported", message, help)

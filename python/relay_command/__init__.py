@@ -21,9 +21,9 @@ def _extension():
     return core
 
 
-def _import_pytorch(path: str, shapes: dict[str, list[int]]):
-    """Imports a file of PyTorch, which takes the package and PyTorch itself."""
-    from relay.frontend.pytorch.file import import_file
+def _import_file(path: str, shapes: dict[str, list[int]]):
+    """Imports a file of PyTorch or Keras, which takes the package, and PyTorch or h5py."""
+    from relay.frontend.files import import_file
 
     return import_file(path, shapes)
 
@@ -33,6 +33,6 @@ def main() -> int:
     core = _extension()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
-    status = core.main(["relay", *sys.argv[1:]], _import_pytorch)
+    status = core.main(["relay", *sys.argv[1:]], _import_file)
     sys.stdout.flush()
     return status

@@ -16,6 +16,7 @@
 #include "relay/ir/interface_names.h"
 #include "relay/ir/main_function.h"
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/session.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
 #include "values.h"
@@ -234,6 +235,48 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
   return value_or_throw(input::to_runtime(value_or_throw(driver::evaluate_main(m.module, inputs, how)), m.module));
 }
 
+static std::vector<Array> run_session(runtime::Session& self, const std::vector<Array>& inputs, int threads) {
+  nb::gil_scoped_release released;
+  std::vector<Array> out;
+  for (Tensor& value : value_or_throw(self.run(tensors(inputs), {.threads = threads})))
+    out.push_back({std::move(value), true});
+  return out;
+}
+
+static void add_session(nb::module_& m) {
+  nb::class_<runtime::Session>(m, "Session", "A model with its state (relay/runtime/session.h).")
+      .def(nb::new_([](const PyCompiled& model) {
+             return std::shared_ptr<runtime::Session>(value_or_throw(runtime::Session::create(model.executable)));
+           }),
+           nb::arg("model"))
+      .def("run", run_session, nb::arg("inputs"), nb::arg("threads") = 0)
+      .def_prop_ro("inputs", [](const runtime::Session& self) { return ports(self.inputs()); })
+      .def_prop_ro("outputs", [](const runtime::Session& self) { return ports(self.outputs()); })
+      .def_prop_ro("states", [](const runtime::Session& self) { return ports(self.states()); })
+      .def(
+          "state",
+          [](const runtime::Session& self, size_t index) -> std::optional<Array> {
+            Tensor value = value_or_throw(self.state(index));
+            return value ? std::optional(Array{std::move(value), true}) : std::nullopt;
+          },
+          nb::arg("index"))
+      .def(
+          "set_state",
+          [](runtime::Session& self, size_t index, const Array& value) {
+            value_or_throw(self.set_state(index, value.value));
+          },
+          nb::arg("index"), nb::arg("value"))
+      .def(
+          "restore",
+          [](runtime::Session& self, const std::vector<std::optional<Array>>& values) {
+            std::vector<Tensor> states;
+            for (const std::optional<Array>& value : values) states.push_back(value ? value->value : Tensor());
+            value_or_throw(self.restore(states));
+          },
+          nb::arg("values"))
+      .def("reset", &runtime::Session::reset);
+}
+
 void add_compiled(nb::module_& m) {
   nb::class_<PyCompiled>(m, "Compiled", "A compiled program.")
       .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
@@ -281,6 +324,7 @@ void add_compiled(nb::module_& m) {
         return PyModule{need_compiled(self, "Relay program").module, {}, self.files};
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
+  add_session(m);
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));

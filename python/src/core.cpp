@@ -26,9 +26,9 @@ static Diagnostics problems_of(nb::handle error) {
   return out;
 }
 
-// A model of PyTorch as the function `import_file` of Python reads it.
-static Result<ir::Module> import_pytorch(const nb::object& import_file, const std::string& path,
-                                         const std::map<std::string, std::vector<int64_t>>& shapes) {
+// A model of PyTorch or Keras as the function `import_file` of Python reads it.
+static Result<ir::Module> import_by_python(const nb::object& import_file, const std::string& path,
+                                           const std::map<std::string, std::vector<int64_t>>& shapes) {
   nb::gil_scoped_acquire held;
   try {
     return nb::cast<PyModule>(import_file(path, shapes)).module;
@@ -39,7 +39,7 @@ static Result<ir::Module> import_pytorch(const nb::object& import_file, const st
                       {},
                       {},
                       {},
-                      "import it in Python with relay.load or relay.from_pytorch to see the place"};
+                      "import it in Python with relay.load to see the place"};
   }
 }
 
@@ -68,22 +68,22 @@ NB_MODULE(_core, m) {
   add_quantise(m);
   m.def(
       "main",
-      [](const std::vector<std::string>& arguments, const nb::object& import_pytorch_file) {
+      [](const std::vector<std::string>& arguments, const nb::object& import_file) {
         std::vector<const char*> argv;
         for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-        relay::driver::set_pytorch_importer([&](const std::string& path, const auto& shapes) {
-          return import_pytorch(import_pytorch_file, path, shapes);
-        });
+        relay::driver::set_python_importer(
+            [&](const std::string& path, const auto& shapes) { return import_by_python(import_file, path, shapes); });
         int status = 0;
         {
           nb::gil_scoped_release released;
           status = relay::cli::run_command_line(static_cast<int>(argv.size()), argv.data());
         }
-        relay::driver::set_pytorch_importer(nullptr);
+        relay::driver::set_python_importer(nullptr);
         return status;
       },
-      nb::arg("argv"), nb::arg("import_pytorch_file"),
-      "Runs the command line and returns the exit status. The function reads a PyTorch model: (path, shapes).");
+      nb::arg("argv"), nb::arg("import_file"),
+      "Runs the command line and returns the exit status. The function reads a model of PyTorch or Keras: (path, "
+      "shapes).");
   // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

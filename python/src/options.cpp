@@ -45,7 +45,7 @@ struct Keyword<std::map<std::string, std::string>> : Table<std::map<std::string,
 };
 template <>
 struct Keyword<driver::Donated> : Table<driver::Donated> {
-  static constexpr const char* type = "Mapping[str, int | None] | Iterable[str]";
+  static constexpr const char* type = "Mapping[str, int | str | None] | Iterable[str]";
 };
 template <>
 struct Keyword<bool> : Plain<bool> {

@@ -26,10 +26,10 @@ import quantised_cases  # noqa: E402, F401
 import shape_cases  # noqa: E402, F401
 import window_cases  # noqa: E402, F401
 from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
+from report import write  # noqa: E402
 
 import relay  # noqa: E402
 
-PAGE = ROOT / "docs" / "front-ends.md"
 MODELS = ["face_landmark", "iris_landmark", "face_detection_back", "face_detection_front", "face_detection_full_range",
           "face_detection_full_range_sparse", "basic_pitch_lite", "okay_nabu", "hey_jarvis", "hey_mycroft",
           "alexa", "star_trek_activation_phrase_v2"]  # fmt: skip
@@ -189,14 +189,6 @@ def operators_table(agree):
         lines.append(f"| {op} | {counts} |")
     proven = sum(op in agree for op in imported)
     return [f"{len(imported)} operators are imported; {proven} of them were compared.", "", *lines]
-
-
-def write(block, lines):
-    """Replaces a part of the page between its marks."""
-    begin, end = f"<!-- {block}: written by make test-frontends -->\n", f"\n<!-- end of {block} -->"
-    page = PAGE.read_text()
-    front, _, rest = page.partition(begin)
-    PAGE.write_text(front + begin + "\n".join(lines) + end + rest.partition(end)[2])
 
 
 def main():

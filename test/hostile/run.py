@@ -20,6 +20,7 @@ def all_kinds():
     import artifacts
     import commands
     import environments
+    import keras_models
     import letters
     import lite_models
     import onnx_models
@@ -27,7 +28,8 @@ def all_kinds():
     import sizes
     import texts
 
-    files = (texts, sizes, letters, lite_models, onnx_models, operators, artifacts, arrays, environments, commands)
+    models = (keras_models, lite_models, onnx_models)
+    files = (texts, sizes, letters, *models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 
 

@@ -167,7 +167,7 @@ class _Text(str):
 def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = False) -> _core.Value:
     """Converts a Python object to a value for a program. `declared` is its type as text, which plain numbers and lists
     are converted to. If the type is unknown (""), an int becomes an int32, a float a float32, and a list a list of data
-    if the program has the type List.
+    if the program has the type List. Dataclasses of relay.data_type are data values.
 
     Arrays are copied. With `lend`, an array that is the value itself is used in place, for a single call.
     """
@@ -186,10 +186,13 @@ def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = 
             content = made.pop()
             made[-1].fill(content)
             continue
+        source = item  # lives as long as the value, unlike the data that stands for it
+        if hasattr(item, "__relay_data__"):
+            item = item.__relay_data__()
         if _is(item, Ref):
             type_, content_types = "", _type_parts(type_)[1]  # one reference, whatever is known of its type
-        if (id(item), type_) in done:
-            made.append(done[id(item), type_])
+        if (id(source), type_) in done:
+            made.append(done[id(source), type_])
             continue
         if _is(item, Ref):  # made before its content, which may hold it
             made.append(_core.Value.reference(_core.Value.tuple([])))
@@ -200,7 +203,7 @@ def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = 
         inside = _parts(item, type_, types)
         if inside is not None:
             make, children = inside
-            work.append((_Make(make, len(children), item), type_))
+            work.append((_Make(make, len(children), source), type_))
             work.extend(reversed(children))
         elif _is(item, Closure):
             made.append(item._value)

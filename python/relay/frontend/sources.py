@@ -1,5 +1,5 @@
 """The forms of models that load() and compile() accept: a path, bytes, an open binary file, an onnx.ModelProto, or an
-exported PyTorch program."""
+exported PyTorch program, a Keras model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import BinaryIO, Protocol, TypeAlias
 
 from .. import _core
 from ..errors import wrong_input
-from . import pytorch
+from . import keras, pytorch
+from .keras.file import is_keras
 
-_WANTED = "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram"
+_WANTED = (
+    "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, a "
+    "keras.Model"
+)
 
 
 class OnnxModel(Protocol):
@@ -28,6 +32,13 @@ class ExportedProgram(Protocol):
     def graph_module(self) -> Callable[..., object]: ...
 
 
+class KerasModel(Protocol):
+    """A keras.Model of Keras 2 or 3."""
+
+    @property
+    def layers(self) -> list: ...
+
+
 @dataclasses.dataclass(frozen=True)
 class Source:
     """A path, or bytes with a name for messages."""
@@ -35,15 +46,18 @@ class Source:
     name: str
     bytes: bytes | None = None
     program: object = None  # a torch.export.ExportedProgram
+    keras_model: object = None  # a keras.Model
 
     @property
     def form(self) -> str:
-        """The format: "ONNX model", "TFLite model", "Relay program", "artifact" or "pytorch"."""
+        """The format: "ONNX model", "TFLite model", "Relay program", "artifact", "pytorch" or "keras"."""
         if self.program is not None or self._is_pt2:
             return "pytorch"
+        if self.keras_model is not None or (self.bytes is not None and is_keras(self.bytes)):
+            return "keras"
         form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
         if form != "PyTorch model":
-            return form
+            return "keras" if form == "Keras model" else form
         if pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not describe its inputs",
@@ -58,16 +72,35 @@ class Source:
             return self.name.endswith(".pt2") and os.path.isfile(self.name)
         return self.bytes.startswith(b"PK\x03\x04") and b"archive_format" in self.bytes
 
-    def pytorch_module(self) -> _core.IRModule:
-        """Imports a source of the format "pytorch"."""
+    @property
+    def is_read_by_python(self) -> bool:
+        return self.form in ("pytorch", "keras")
+
+    def module(self, shapes: dict) -> _core.IRModule:
+        """Imports a source of the format "pytorch" or "keras", with these sizes of inputs."""
+        if self.form == "keras":
+            if self.keras_model is not None:
+                return keras.from_keras(self.keras_model, shapes, layout="NHWC")[0]
+            return keras.import_file(self.name, self.bytes, shapes)
         if self.program is not None:
-            return pytorch.from_exported(self.program)
-        return pytorch.read_pt2(self.name, self.bytes)
+            made = pytorch.from_exported(self.program)
+        else:
+            made = pytorch.read_pt2(self.name, self.bytes)
+        return made.bind_shapes(shapes) if shapes else made
 
 
 # The types that load() accepts. compile() also accepts modules of Relay and PyTorch.
 Model: TypeAlias = (
-    str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | OnnxModel | ExportedProgram | Source
+    str
+    | os.PathLike[str]
+    | bytes
+    | bytearray
+    | memoryview
+    | BinaryIO
+    | OnnxModel
+    | ExportedProgram
+    | KerasModel
+    | Source
 )
 
 
@@ -86,6 +119,8 @@ def source_of(model) -> Source:
         return Source("<onnx.ModelProto>", _serialised(model))
     if "torch.export.exported_program.ExportedProgram" in classes:
         return Source("<torch.export.ExportedProgram>", program=model)
+    if keras.is_live_model(model):
+        return Source(f"<{type(model).__name__}>", keras_model=model)
     if "torch.nn.modules.module.Module" in classes:
         raise wrong_input(
             f"{_kind(model)} is given, which does not describe its inputs",

@@ -2019,14 +2019,15 @@ class qnn:
         lhs_axis (int): The axis of lhs along which its scales vary.
         rhs_axis (int): The axis of rhs along which its scales vary."""
     @staticmethod
-    def quantize(data: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'int8', axis: int = -1) -> Expr:
+    def quantize(data: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'int8', axis: int = -1, round_first: bool = False) -> Expr:
         """Quantises floats to integers with a scale and a zero point.
 
         data: floats, any shape
         output_scale: () or (C,), a float
         output_zero_point: () or (C,), an integer
         out_dtype (dtype): The element type of the result.
-        axis (int): The axis along which scales and zero points vary."""
+        axis (int): The axis along which scales and zero points vary.
+        round_first (bool): True to round before the zero point is added, as ONNX does. Both differ for halves if the zero point is odd."""
     @staticmethod
     def requantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper, axis: int = -1, rounding: str = 'None', compute_dtype: str = 'None', out_dtype: str | None = 'int8') -> Expr:
         """Converts quantised integers to another scale and zero point.

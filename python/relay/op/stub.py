@@ -70,6 +70,15 @@ def _lines(function, definition: dict | None, indent: str) -> list[str]:
     return lines
 
 
+def layers_stub() -> str:
+    """Returns the text of the stub of relay.nn.operators: the operators of relay.op.nn under their short names."""
+    from .. import op
+
+    names = sorted({name.split(".")[1] for name in op.operators() if name.startswith("nn.")})
+    lines = ["# Written by dev/docs.py. Do not edit.", "from ..op import nn as _nn", ""]
+    return "\n".join([*lines, *(f"{name} = _nn.{name}" for name in names)]) + "\n"
+
+
 def stub() -> str:
     """Returns the text of the stub."""
     from .. import op

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import os
@@ -24,7 +23,9 @@ from ..ir.text import parse
 from .complexes import Complexes
 from .containers import Containers
 from .options import Shapes, of_compilation, options_of, takes_options
+from .ports import Port, in_order, ports_of, unpacked
 from .report import Report
+from .session import Session
 from .strings import Strings
 
 if TYPE_CHECKING:
@@ -33,67 +34,6 @@ if TYPE_CHECKING:
 # The result of a run: an array, or another of the values that the docstring of Compiled lists. It depends on the model,
 # which no type checker reads, so "| Any" lets programs use a result without a test of its class.
 Outcome: TypeAlias = np.ndarray | Any
-
-
-@dataclasses.dataclass(frozen=True)
-class Port:
-    """An input or an output of a model."""
-
-    name: str
-    dtype: str  # "" if it is not a tensor
-    shape: tuple[int | str, ...]  # an int, or text for a size that is unknown before the run: "n", "n * 224"
-    type: str = ""  # "List[Tensor[(), int32]]"
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
-            if self.dtype
-            else f"{self.name}: {self.type}"
-        )
-
-
-def _ports(ports) -> list[Port]:
-    return [
-        Port(name, dtype, tuple(int(d) if d.lstrip("-").isdigit() else d for d in dims), type_)
-        for name, dtype, dims, type_ in ports
-    ]
-
-
-def _unpacked(args: tuple, named: dict) -> tuple[tuple, dict]:
-    """Returns the arguments. A dictionary of all inputs by name may be the only one: model({"x": x})."""
-    if len(args) == 1 and not named and isinstance(args[0], dict):
-        return (), args[0]
-    return args, named
-
-
-def _in_order(names: list[str], args: tuple, named: dict) -> list:
-    """Returns the arguments, given by position or name, in the order of the inputs."""
-    if not named and len(args) == len(names):
-        return list(args)
-    listed = ", ".join(names) or "none"
-    if len(args) > len(names):
-        raise wrong_input(f"{len(args)} inputs are given, the model has {len(names)}", f"the inputs are: {listed}")
-    values: dict[int, object] = dict(enumerate(args))
-    for name, value in named.items():
-        places = [place for place, one in enumerate(names) if one == name]
-        if not places:
-            near = _core.suggestions(name, names, 1)
-            raise wrong_input(
-                f"the model has no input `{name}`",
-                f"did you mean `{near[0]}`?" if near else f"the inputs are: {listed}",
-            )
-        if len(places) > 1:
-            raise wrong_input(f"{len(places)} inputs are called `{name}`", "give them by position")
-        if places[0] in values:
-            raise wrong_input(f"input `{name}` is given twice, by position and by name", "leave out one of the two")
-        values[places[0]] = value
-    missing = [name for place, name in enumerate(names) if place not in values]
-    if missing:
-        raise wrong_input(
-            f"{len(names) - len(missing)} inputs are given, the model has {len(names)}",
-            f"missing: {', '.join(missing)}",
-        )
-    return [values[place] for place in range(len(names))]
 
 
 class Compiled:
@@ -110,8 +50,8 @@ class Compiled:
 
     def __init__(self, core: _core.Compiled):
         self._core = core
-        self.inputs: list[Port] = _ports(core.inputs)
-        self.outputs: list[Port] = _ports(core.outputs)
+        self.inputs: list[Port] = ports_of(core.inputs)
+        self.outputs: list[Port] = ports_of(core.outputs)
         self._names = [port.name for port in self.inputs]
         self._donated: list[int] = core.donated
         strings = Strings(*core.strings)
@@ -122,11 +62,11 @@ class Compiled:
         self._takes_arrays = core.is_graph and not special
 
     def __call__(self, *args: object, threads: int = 0, **named: object) -> Outcome:
-        args, named = _unpacked(args, named)
+        args, named = unpacked(args, named)
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
             return self._run(args, threads) if results is None else results
-        values = self._complexes.parts(_in_order(self._names, args, named))
+        values = self._complexes.parts(in_order(self._names, args, named))
         run = self._run if self._strings is None else self._run_with_strings
         results = self._complexes.joined(run(values, threads))
         return self._containers.restored(results, [port.name for port in self.outputs]) if self._containers else results
@@ -214,10 +154,15 @@ class Compiled:
         """The program after the passes."""
         return self._core.module
 
+    def session(self) -> Session:
+        """Returns a new session: the model with a state of its own. The model must donate an input for a result, as in
+        compile(model, donate={"h": "h_out"})."""
+        return Session(_core.Session(self._core))
+
     def profile(self, *args: object, **named: object) -> list[dict[str, str | float | int]]:
         """The steps of one run with their times."""
-        args, named = _unpacked(args, named)
-        values = self._complexes.parts(_in_order(self._names, args, named))
+        args, named = unpacked(args, named)
+        values = self._complexes.parts(in_order(self._names, args, named))
         if self._strings is not None:
             values = self._encoded(values, self._strings.call())
         if self._core.is_graph:
@@ -275,10 +220,11 @@ def load(
     threads: int | None = None,
     import_limits: dict[str, int] | None = None,
 ) -> _core.IRModule | Compiled:
-    """Reads a model: an ONNX or TFLite model, an exported PyTorch program or a Relay program as a module, a compiled
-    artifact as a callable.
+    """Reads a model: an ONNX, TFLite or Keras model, an exported PyTorch program or a Relay program as a module, a
+    compiled artifact as a callable.
 
-    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, or a torch.export.ExportedProgram.
+    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, or a
+    keras.Model.
     `shapes`: sizes for inputs that lack them: {"input": (1, 3, 224, 224)}; -1 leaves a size as it is in the model. An
     ONNX input that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
     arrays. An optional input has a list of one shape; with None, it is dropped.
@@ -292,9 +238,8 @@ def load(
         _compiled_already(source.name, of_compilation(given))
         return _loaded(source, options)
     shapes = options["shapes"] or {}
-    if source.form == "pytorch":
-        module = source.pytorch_module()
-        return module.bind_shapes(shapes) if shapes else module
+    if source.is_read_by_python:
+        return source.module(shapes)
     limits = options["import_limits"] or {}
     if source.bytes is None:
         return _core.load(source.name, shapes, import_limits=limits)
@@ -348,7 +293,7 @@ def compile(
         _compiled_already(source.name, of_compilation(options) + ["cache"] * cache)
         return _loaded(source, how)
     if cache:
-        if is_module or source.bytes is not None or source.form == "pytorch":
+        if is_module or source.bytes is not None or source.is_read_by_python:
             raise wrong_input("only the ONNX model or program of a file can be cached", "pass its path")
         if how["verify"]:
             raise ValueError("passes are verified when they run: leave out cache or verify")
@@ -376,7 +321,7 @@ def evaluate(module: _core.IRModule, inputs: object, *, precision: str = "native
     """
     ports = _core.ports(module)
     if isinstance(inputs, dict):
-        inputs = _in_order([name for name, _ in ports], (), inputs)
+        inputs = in_order([name for name, _ in ports], (), inputs)
     elif not isinstance(inputs, (list, tuple)):
         inputs = [inputs]
     words, named, given_back = _core.strings(module)

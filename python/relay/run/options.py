@@ -33,8 +33,8 @@ def _shapes_of(shapes: Shapes) -> dict[str, list[int]]:
     return given
 
 
-def _donated(donate: Mapping[str, int | None] | Iterable[str]) -> dict[str, int | None]:
-    """Returns, by input, the number of the result that takes its memory, or None."""
+def _donated(donate: Mapping[str, int | str | None] | Iterable[str]) -> dict[str, int | str | None]:
+    """Returns, by input, the number or name of the result that takes its memory, or None."""
     if isinstance(donate, Mapping):
         return dict(donate)
     return dict.fromkeys([donate] if isinstance(donate, str) else donate)

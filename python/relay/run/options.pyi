@@ -28,4 +28,4 @@ class CompileOptions(TypedDict, total=False):
     threads: int | None
     executor: str | None
     memory_limit: int | None
-    donate: Mapping[str, int | None] | Iterable[str] | None
+    donate: Mapping[str, int | str | None] | Iterable[str] | None

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..data import safetensors
 from ..errors import bad_option, wrong_input
-from . import safetensors
 from .program import MICRO
 from .step import Step
 

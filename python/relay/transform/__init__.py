@@ -275,12 +275,15 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
     return CorePass(PassInfo(1, "EtaExpand"), "eta_expand", options)
 
 
-def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False, softmax: bool = False) -> Pass:
+def FakeQuantizationToInteger(
+    hard_fail: bool = False, use_qat: bool = False, softmax: bool = False, exact: bool = False
+) -> Pass:
     """Replaces the float computation between qnn.dequantize and qnn.quantize by integer computation. hard_fail: make
     remaining float operators an error. use_qat: replace operators with dequantised inputs even if their results are not
     quantised. softmax: replace nn.softmax by qnn.softmax."""
     name = "fake_quantization_to_integer"
-    options = {f"{name}.hard_fail": int(hard_fail), f"{name}.qat": int(use_qat), f"{name}.softmax": int(softmax)}
+    flags = {"hard_fail": hard_fail, "qat": use_qat, "softmax": softmax, "exact": exact}
+    options = {f"{name}.{flag}": int(value) for flag, value in flags.items()}
     return CorePass(PassInfo(0, "FakeQuantizationToInteger", ["DivToMul"]), name, options)
 
 

@@ -197,7 +197,7 @@ bool CallCost::may_wait() const {
 
 Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& lowering) {
   lower::LowerOptions trial = lowering;
-  trial.schedules.clear();
+  trial.schedules.clear(), trial.take_kernel = {};
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segment, "trial", trial));
   return cost_of(lowered);
 }

@@ -31,11 +31,20 @@ struct TargetDef {
 
 int64_t scratch_bytes(const loop::Kernel& kernel);
 
-// Runs the loop passes that code generation needs (unroll, vectorise, expand_math, simplify, hoist).
-loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target);
+// A kernel on its way to a code generator.
+struct Prepared {
+  enum class Step : uint8_t { Lowered, Unrolled, Final };  // as lowering made it; unroll, vectorise; all passes
+  loop::Kernel kernel;
+  Step step = Step::Lowered;
+};
 
 // Checks without generating code that code generation accepts a kernel as lowering made it: illegal_schedule if its
-// register buffers do not fit in the register file or have indices that are not constant.
-Status check(const loop::Kernel& kernel, const TargetDesc& target);
+// register buffers do not fit in the register file or have indices that are not constant. Returns the kernel as far as
+// the check had to prepare it.
+Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target);
+
+// Runs the remaining loop passes that code generation needs (unroll, vectorise, expand_math, simplify, hoist).
+loop::Kernel finish(Prepared prepared);
+inline loop::Kernel prepare(const loop::Kernel& kernel) { return finish({kernel}); }
 
 }  // namespace relay::codegen

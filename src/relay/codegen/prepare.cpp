@@ -4,8 +4,11 @@
 
 namespace relay::codegen {
 
-loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc&) {
-  return loop::hoist(loop::simplify(loop::expand_math(loop::vectorise(loop::unroll(kernel)))));
+loop::Kernel finish(Prepared prepared) {
+  loop::Kernel k = std::move(prepared.kernel);
+  if (prepared.step == Prepared::Step::Lowered) k = loop::vectorise(loop::unroll(k));
+  if (prepared.step != Prepared::Step::Final) k = loop::hoist(loop::simplify(loop::expand_math(k)));
+  return k;
 }
 
 // Arrays nest: one that is declared inside another's scope is stored behind it. In a vectorised loop each lane has its
@@ -28,7 +31,7 @@ static int64_t scratch_bytes(const loop::Stmt& s, int64_t lanes) {
 
 int64_t scratch_bytes(const loop::Kernel& kernel) { return scratch_bytes(kernel.body, 1); }
 
-Status check(const loop::Kernel& kernel, const TargetDesc& target) {
+Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target) {
   bool registers = false;
   loop::visit(
       kernel.body,
@@ -36,10 +39,13 @@ Status check(const loop::Kernel& kernel, const TargetDesc& target) {
         registers = registers || (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Register);
       },
       [](const scalar::Expr&) {});
+  if (!registers) return Prepared{kernel};
+  Prepared unrolled{loop::vectorise(loop::unroll(kernel)), Prepared::Step::Unrolled};
   // The other passes, which are expensive, only remove accesses: if it fits without them, it fits with them.
-  if (!registers || plan_registers(loop::vectorise(loop::unroll(kernel)), target)) return ok();
-  RELAY_RETURN_IF_ERROR(plan_registers(prepare(kernel, target), target));
-  return ok();
+  if (plan_registers(unrolled.kernel, target)) return unrolled;
+  Prepared final{finish(std::move(unrolled)), Prepared::Step::Final};
+  RELAY_RETURN_IF_ERROR(plan_registers(final.kernel, target));
+  return final;
 }
 
 }  // namespace relay::codegen

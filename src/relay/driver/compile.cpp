@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <unordered_set>
 
 #include "relay/build/batch_calls.h"
 #include "relay/build/split_segments.h"
@@ -74,25 +73,27 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
-static lower::LowerOptions lower_options(const Options& options) {
+static std::shared_ptr<codegen::Backend> new_backend(const Options& options) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
-  return {.target = options.lower.target,
-          .numerics = options.lower.numerics,
-          .schedules = options.lower.schedules,
-          .check_code = [machine,
-                         fine = std::make_shared<std::unordered_set<std::string>>()](loop::Kernel kernel) -> Status {
-            // Most kernels of a network, such as the layers of a transformer, differ only in name.
-            kernel.name = "kernel";
-            std::string text = loop::str(kernel);
-            if (fine->contains(text)) return ok();
-            RELAY_RETURN_IF_ERROR(codegen::check(kernel, machine));
-            fine->insert(std::move(text));
-            return ok();
-          },
-          .strict = options.lower.strict,
-          .refused = options.lower.refused_rules,
-          .injected_bug = options.lower.injected_bug};
+  return codegen::llvm_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
+}
+
+static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
+  lower::LowerOptions out{.target = options.lower.target,
+                          .numerics = options.lower.numerics,
+                          .schedules = options.lower.schedules,
+                          .strict = options.lower.strict,
+                          .refused = options.lower.refused_rules,
+                          .injected_bug = options.lower.injected_bug};
+  if (backend)
+    out.take_kernel = [backend](const loop::Kernel& kernel, const std::string& text) { backend->begin(kernel, text); };
+  else
+    backend = new_backend(options);
+  out.check_code = [backend](const loop::Kernel& kernel, const std::string& text) {
+    return backend->check(kernel, text);
+  };
+  return out;
 }
 
 static bool is_number(const std::string& text) {
@@ -134,10 +135,11 @@ static Result<Options> with_named_schedules(const ir::Module& module, const buil
   return options;
 }
 
-Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry, const Options& given) {
+Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry, const Options& given,
+                                            const std::shared_ptr<codegen::Backend>& backend) {
   RELAY_ASSIGN(const Options options, with_named_schedules(module, entry, given));
   RELAY_ASSIGN(const lower::ExternalCodes codes, external::generate(module));
-  lower::LowerOptions lowering = lower_options(options);
+  lower::LowerOptions lowering = lower_options(options, backend);
   lowering.externals = &codes;
   return build::lower_program(module, entry,
                               {.lowering = std::move(lowering),
@@ -189,8 +191,9 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
 }
 
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
-                                  const Options& options) {
+                                  const Options& options, const std::shared_ptr<codegen::Backend>& backend) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
+  build.backend = backend;
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
 }
@@ -232,7 +235,8 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   // Groups to loops.
   double begin = measure::now();
   RELAY_ASSIGN(traced, with_named_schedules(out.module, entry, traced));
-  RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced));
+  out.backend = new_backend(options);
+  RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced, out.backend));
   report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::LoweredGroup& group : s.lowered.groups)
@@ -246,7 +250,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   report.nodes = nodes.report(out.lowered);
 
   // Work on constants, done now.
-  RELAY_ASSIGN(out.built, build_program(lowered, out.module, options));
+  RELAY_ASSIGN(out.built, build_program(lowered, out.module, options, out.backend));
   if (!options.run.donate.empty()) {
     runtime::Program program = *out.built.program;
     RELAY_ASSIGN(program.donations, donations(program, options.run.donate));
@@ -270,6 +274,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
 Status make_executable(Compiled& compiled, const Options& options) {
   double begin = measure::now();
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
+  build.backend = std::move(compiled.backend);
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   compiled.report.executor = compiled.executable->executor();
@@ -294,7 +299,8 @@ static std::string interface_text(const ir::Module& module) {
 static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
                                                                   {FileForm::SharedLibrary, "so"},
                                                                   {FileForm::Object, "obj"},
-                                                                  {FileForm::CSource, "c"}};
+                                                                  {FileForm::CSource, "c"},
+                                                                  {FileForm::CProject, "c-project"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
@@ -317,12 +323,26 @@ FileForm form_for(const std::string& path) {
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
   if (form == FileForm::Artifact)
-    return exec::save(
-        compiled.built, {.target = target, .threads = compiled.report.threads, .executor = compiled.report.executor},
-        {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}}, path);
+    return exec::save(compiled.built,
+                      {.target = target,
+                       .threads = compiled.report.threads,
+                       .executor = compiled.report.executor,
+                       .backend = compiled.backend},
+                      {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
+                      path);
+  if (form == FileForm::CProject)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "a C project is written by the command line only",
+                      {},
+                      {},
+                      {},
+                      format("relay compile MODEL --emit c-project -o {}", path)};
   if (form == FileForm::CSource) return write_file(path, codegen::c_source(compiled.built.kernels));
-  RELAY_ASSIGN(std::string bytes, form == FileForm::Object ? codegen::object_file(compiled.built.kernels, target)
-                                                           : codegen::shared_library(compiled.built.kernels, target));
+  const std::shared_ptr<codegen::Backend> backend =
+      compiled.backend ? compiled.backend : codegen::llvm_backend(target, compiled.report.threads);
+  RELAY_ASSIGN(std::string bytes,
+               backend->emit(compiled.built.kernels, nullptr,
+                             form == FileForm::Object ? codegen::CodeForm::Object : codegen::CodeForm::SharedLibrary));
   return write_file(path, bytes);
 }
 

@@ -78,6 +78,8 @@ struct Compiled {
   ir::Module module;                                // after the passes of the level
   std::vector<lower::LoweredFunction> lowered;      // of each segment
   exec::Built built;
+  // Has begun to compile the kernels; null after make_executable().
+  std::shared_ptr<codegen::Backend> backend;
   CompileReport report;
 };
 
@@ -87,13 +89,14 @@ Result<ir::Module> before_passes(const ir::Module& module, const Options& option
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);
 // Runs the passes of the level on a module, typed or not. Adds to `report`.
 Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report = nullptr);
-// Groups and kernels of a module after the passes. `entry`: belongs to the module before the passes.
-Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry,
-                                            const Options& options);
+// Groups and kernels of a module after the passes. `entry`: belongs to the module before the passes. `backend`: begins
+// to compile the kernels; null if code is not needed.
+Result<build::LoweredProgram> lower_program(const ir::Module& module, const build::Entry& entry, const Options& options,
+                                            const std::shared_ptr<codegen::Backend>& backend = nullptr);
 // Builds the program from them and does the work on constants (for another machine, with this one's instructions).
 // `module`: the lowered module.
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
-                                  const Options& options);
+                                  const Options& options, const std::shared_ptr<codegen::Backend>& backend = nullptr);
 Result<Compiled> compile(const ir::Module& module, const Options& options);
 // The last step of compile() if run.make_executable: machine code in this process.
 Status make_executable(Compiled& compiled, const Options& options);
@@ -109,9 +112,10 @@ enum class FileForm : uint8_t {
   Artifact,       // the whole program, its code and constants, as loaded by `relay run` and the C interface
   SharedLibrary,  // only the kernels
   Object,
-  CSource,  // as C99
+  CSource,   // as C99
+  CProject,  // a folder: the whole program as C99 (c_project.h), which save() does not write
 };
-const char* name(FileForm form);                             // "artifact", "so", "obj", "c"
+const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "c-project"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
 // The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
 FileForm form_for(const std::string& path);

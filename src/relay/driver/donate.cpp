@@ -23,10 +23,25 @@ static bool may_be_one_type(const runtime::Port& input, const runtime::Port& res
   return true;
 }
 
+static std::string text_of(const ResultKey& key) {
+  const int64_t* number = std::get_if<int64_t>(&key);
+  return number ? format("{}", *number) : format("`{}`", std::get<std::string>(key));
+}
+
+static std::optional<uint32_t> find_result(const std::vector<runtime::Port>& results, const ResultKey& key) {
+  if (const int64_t* number = std::get_if<int64_t>(&key)) {
+    if (*number < 0 || static_cast<size_t>(*number) >= results.size()) return std::nullopt;
+    return static_cast<uint32_t>(*number);
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (results[i].name == std::get<std::string>(key)) return static_cast<uint32_t>(i);
+  return std::nullopt;
+}
+
 Result<std::vector<runtime::Donation>> donations(const runtime::Program& program, const Donated& donated) {
   const runtime::Signature s = signature_of(program);
   std::vector<runtime::Donation> out;
-  std::map<int64_t, std::string> taken;
+  std::map<uint32_t, std::string> taken;
   for (const auto& [name, result] : donated) {
     auto wrong = [&](std::string message, std::string help) {
       return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
@@ -41,19 +56,19 @@ Result<std::vector<runtime::Donation>> donations(const runtime::Program& program
           "donate inputs that are tensors");
     out.push_back({input, {}});
     if (!result) continue;
-    if (*result < 0 || static_cast<size_t>(*result) >= s.outputs.size())
-      return wrong(format("result {} cannot take the input `{}`: the results are 0 to {}", *result, name,
-                          static_cast<int64_t>(s.outputs.size()) - 1),
-                   "number the results from 0");
-    const runtime::Port& output = s.outputs[static_cast<size_t>(*result)];
+    const std::optional<uint32_t> place = find_result(s.outputs, *result);
+    if (!place)
+      return wrong(format("result {} cannot take the input `{}`: it does not exist", text_of(*result), name),
+                   format("the results are 0 to {}: {}", static_cast<int64_t>(s.outputs.size()) - 1, names(s.outputs)));
+    const runtime::Port& output = s.outputs[*place];
     if (!may_be_one_type(s.inputs[input], output))
-      return wrong(format("result {} cannot take the input `{}`: the result is {}, and the input is {}", *result, name,
-                          output.type, s.inputs[input].type),
+      return wrong(format("result {} cannot take the input `{}`: the result is {}, and the input is {}",
+                          text_of(*result), name, output.type, s.inputs[input].type),
                    "donate the input for a result of the same type");
-    if (auto [other, fresh] = taken.emplace(*result, name); !fresh)
-      return wrong(format("result {} cannot take two inputs, `{}` and `{}`", *result, other->second, name),
+    if (auto [other, fresh] = taken.emplace(*place, name); !fresh)
+      return wrong(format("result {} cannot take two inputs, `{}` and `{}`", text_of(*result), other->second, name),
                    "donate each input for a different result");
-    out.back().result = static_cast<uint32_t>(*result);
+    out.back().result = place;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "relay/lower/plan/function.h"
@@ -11,8 +12,10 @@
 
 namespace relay::driver {
 
+// A result, by its number or name.
+using ResultKey = std::variant<int64_t, std::string>;
 // By input name: the result that is stored there after each run; unset if any may be.
-using Donated = std::map<std::string, std::optional<int64_t>>;
+using Donated = std::map<std::string, std::optional<ResultKey>>;
 
 struct DonationReport {
   std::string input;

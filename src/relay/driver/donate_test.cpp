@@ -129,7 +129,8 @@ TEST(Donate, WhatCannotBeGivenAwayIsRefused) {
   };
   EXPECT_EQ(refused({{"x", 0}, {"y", 1}}), "");
   EXPECT_EQ(refused({{"z", {}}}), "the input `z` to donate does not exist");
-  EXPECT_EQ(refused({{"x", 2}}), "result 2 cannot take the input `x`: the results are 0 to 1");
+  EXPECT_EQ(refused({{"x", 2}}), "result 2 cannot take the input `x`: it does not exist");
+  EXPECT_EQ(refused({{"x", "out"}}), "result `out` cannot take the input `x`: it does not exist");
   EXPECT_NE(refused({{"y", 0}}).find("result 0 cannot take the input `y`: the result is"), std::string::npos);
 }
 

@@ -8,6 +8,7 @@ namespace relay::driver {
 enum class ModelForm : uint8_t {
   Relay,
   PyTorch,
+  Keras,
   Artifact,
 #define RELAY_FRONTEND(form, ...) form,
 #include "relay/driver/frontends.def"

@@ -24,8 +24,8 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite models, compiled artifacts, exported "
-    "programs of PyTorch and TorchScript are known by their content";
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite and Keras models, compiled artifacts, "
+    "exported programs of PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
   // Infinite files are not models; load_model() reads pipes to determine their form.
@@ -53,6 +53,7 @@ Result<ModelForm> form_of(const std::string& path) {
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
   if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
+  if (input::is_keras_model(path, head)) return ModelForm::Keras;
   const Frontend* known = frontend_by_content(head);
   if (known && known->form != ModelForm::Onnx) return known->form;  // ONNX's first bytes may also begin a text
   size_t dot = path.rfind('.');
@@ -235,22 +236,31 @@ static Status read_foreign(Model& model, const frontend::ImportOptions& options)
   return ok();
 }
 
-static PyTorchImporter& pytorch_importer() {
-  static PyTorchImporter importer;
+const char* python_package(ModelForm form) {
+  switch (form) {
+    case ModelForm::PyTorch: return "torch";
+    case ModelForm::Keras: return "h5py";
+    default: return nullptr;
+  }
+}
+
+static PythonImporter& python_importer() {
+  static PythonImporter importer;
   return importer;
 }
-void set_pytorch_importer(PyTorchImporter importer) { pytorch_importer() = std::move(importer); }
-bool has_pytorch_importer() { return pytorch_importer() != nullptr; }
+void set_python_importer(PythonImporter importer) { python_importer() = std::move(importer); }
+bool has_python_importer() { return python_importer() != nullptr; }
 
-static Result<ir::Module> read_pytorch(const std::string& path, const Options& options) {
-  if (!has_pytorch_importer())
-    return Diagnostic{DiagnosticKind::bad_option,
-                      format("{} is a PyTorch model, which only the Python package can read", path),
-                      {},
-                      {},
-                      {},
-                      "use `python -m relay` with a Python that has the packages relay and torch"};
-  return pytorch_importer()(path, options.import.shapes);
+static Result<ir::Module> read_by_python(const Model& model, const Options& options) {
+  if (!has_python_importer())
+    return Diagnostic{
+        DiagnosticKind::bad_option,
+        format("{} is a {}, which only the Python package can read", model.path, name(model.form)),
+        {},
+        {},
+        {},
+        format("use `python -m relay` with a Python that has the packages relay and {}", python_package(model.form))};
+  return python_importer()(model.path, options.import.shapes);
 }
 
 Result<Model> load_model(const std::string& path, const Options& options) {
@@ -266,7 +276,8 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::PyTorch: RELAY_RETURN_IF_ERROR(read_program(model, read_pytorch(path, options), options)); break;
+    case ModelForm::PyTorch:
+    case ModelForm::Keras: RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options)); break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
       break;

@@ -38,12 +38,15 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 
-// Reads an exported program or a TorchScript file of PyTorch, which only Python can. The Python package sets it while
-// it runs the command line; without it, load_model() refuses such files.
-using PyTorchImporter = std::function<Result<ir::Module>(const std::string& path,
-                                                         const std::map<std::string, std::vector<int64_t>>& shapes)>;
-void set_pytorch_importer(PyTorchImporter importer);
-bool has_pytorch_importer();
+// The package that Python needs to read models of this form: "torch" for programs of PyTorch, "h5py" for Keras; null
+// for forms that the program reads itself.
+const char* python_package(ModelForm form);
+// Reads a model of a form that only Python can read. The Python package sets it while it runs the command line; without
+// it, load_model() refuses such files.
+using PythonImporter = std::function<Result<ir::Module>(const std::string& path,
+                                                        const std::map<std::string, std::vector<int64_t>>& shapes)>;
+void set_python_importer(PythonImporter importer);
+bool has_python_importer();
 
 // Fills in the fields of a model that is an artifact.
 Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options);

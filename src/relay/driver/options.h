@@ -197,14 +197,16 @@ struct RunOptions {
               .for_artifact = true,
               .only_verb = "run",
               .not_in_key = "each run has its own limit"}),
-      option(
-          "donate", &RunOptions::donate,
-          "Inputs that the caller hands over with each call, by name, so that results may use their memory. In a "
-          "list, any result of the same type may take an input. With {\"cache\": 1}, result 1 is in the array that "
-          "was given for `cache` after each call. The array must not be read-only or overlap another input, and its "
-          "contents are lost. The report's \"donations\" list the results that are computed in place, and those that "
-          "are copied, with the reason.",
-          {.no_flag = "a command line keeps no array from run to run"}),
+      option("donate", &RunOptions::donate,
+             "Inputs that the caller hands over with each call, by name, so that results may use their memory. In a "
+             "list, any result of the same type may take an input. With {\"cache\": 1} or {\"cache\": \"new_cache\"}, "
+             "that "
+             "result is in the array that was given for `cache` after each call. The array must not be read-only or "
+             "overlap another input, and its contents are lost. The report's \"donations\" list the results that are "
+             "computed in place, and those that are copied, with the reason.",
+             {.value = "INPUT[=RESULT]",
+              .flag_help = "Input whose memory results may use; with RESULT, a name or a number, that result is in the "
+                           "input's array after each run: a state (repeat for more)"}),
       option("make_executable", &RunOptions::make_executable,
              "Make the executable; if false, only the parts that a file needs.",
              internal("the verbs that only write or inspect leave it out", "the artifact is the same")),

@@ -67,7 +67,8 @@ static Json key_of(const std::optional<int64_t>& number) { return number ? Json(
 static Json key_of(const std::optional<runtime::Executor>& e) { return e ? Json(runtime::name(*e)) : Json(); }
 static Json key_of(const Donated& donate) {
   Json out = Json::object();
-  for (const auto& [input, result] : donate) out[input] = key_of(result);
+  for (const auto& [input, result] : donate)
+    out[input] = result ? std::visit([](const auto& key) { return Json(key); }, *result) : Json();
   return out;
 }
 static Json key_of(const std::map<std::string, DType>& dtypes) {

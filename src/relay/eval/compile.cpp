@@ -109,19 +109,22 @@ class Compiler {
     return static_cast<int>(program_.code.size()) - 1;
   }
 
-  bool has_load(const Expr& e) {
-    if (e->args.empty()) return e->kind == Kind::Load;
-    auto it = loads_.find(e.get());
-    if (it != loads_.end()) return it->second;
-    bool found = e->kind == Kind::Load ||
-                 std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); });
+  // True if e has a load that may be outside of its tensor. Only such loads depend on a mask. Without this distinction,
+  // nested selects that share their sides would be compiled once for each path to them.
+  bool needs_mask(const Expr& e) {
+    if (e->args.empty()) return false;
+    auto it = needs_mask_.find(e.get());
+    if (it != needs_mask_.end()) return it->second;
+    const bool found = std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return needs_mask(a); }) ||
+                       (e->kind == Kind::Load && !offset(e).checks.empty());
     kept_.push_back(e);
-    return loads_[e.get()] = found;
+    return needs_mask_[e.get()] = found;
   }
 
-  // The register of e where `mask` holds. Expressions without loads ignore the mask.
+  // The register of e where `mask` holds.
   int expression(const Expr& e, int mask) {
-    std::pair<const scalar::Node*, int> key{e.get(), has_load(e) ? mask : -1};
+    if (!needs_mask(e)) mask = -1;
+    std::pair<const scalar::Node*, int> key{e.get(), mask};
     auto it = registers_.find(key);
     if (it != registers_.end()) return it->second;
     int r = make(e, mask);
@@ -154,8 +157,8 @@ class Compiler {
       case Kind::Select: {
         in.code = Code::Select;
         in.args[0] = expression(e->args[0], mask);
-        in.args[1] = expression(e->args[1], has_load(e->args[1]) ? narrowed(Code::MaskAnd, mask, in.args[0]) : mask);
-        in.args[2] = expression(e->args[2], has_load(e->args[2]) ? narrowed(Code::MaskAndNot, mask, in.args[0]) : mask);
+        in.args[1] = expression(e->args[1], needs_mask(e->args[1]) ? narrowed(Code::MaskAnd, mask, in.args[0]) : -1);
+        in.args[2] = expression(e->args[2], needs_mask(e->args[2]) ? narrowed(Code::MaskAndNot, mask, in.args[0]) : -1);
         return emit(in);
       }
       case Kind::Cast:
@@ -211,8 +214,15 @@ class Compiler {
   }
 
   static bool uses(const Expr& e, const Exprs& vars) {
-    if (e->kind == Kind::Var) return std::find(vars.begin(), vars.end(), e) != vars.end();
-    return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return uses(a, vars); });
+    bool found = false;
+    scalar::visit(e, [&](const Expr& n) { found |= std::find(vars.begin(), vars.end(), n) != vars.end(); });
+    return found;
+  }
+
+  static bool has_load(const Expr& e) {
+    bool found = false;
+    scalar::visit(e, [&](const Expr& n) { found |= n->kind == Kind::Load; });
+    return found;
   }
 
   // The flat offset of a load as lane part + uniform part; `checks` are the dimensions that must be checked at run
@@ -252,7 +262,7 @@ class Compiler {
     // Under a mask a loaded index is known only in active lanes, and lane 0 may be inactive.
     if (mask >= 0)
       for (size_t i = at.uniform.terms.size(); i-- > 0;)
-        if (has_load(at.uniform.terms[i].product)) {
+        if (needs_mask(at.uniform.terms[i].product)) {
           at.lanes.terms.push_back(at.uniform.terms[i]);
           at.uniform.terms.erase(at.uniform.terms.begin() + static_cast<std::ptrdiff_t>(i));
         }
@@ -305,8 +315,7 @@ class Compiler {
     Exprs loads;
     for (size_t s = 0; s < 2; ++s) {
       Expr e = without_casts(body->args[s], options_.float64);
-      if (e->kind != Kind::Load || computed(e->dtype) != t ||
-          std::any_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return has_load(a); }))
+      if (e->kind != Kind::Load || computed(e->dtype) != t || std::any_of(e->args.begin(), e->args.end(), has_load))
         return false;
       dot.sides[s].moved = dimension_to_move(e);
       Offset at = offset(e, dot.sides[s].moved);
@@ -339,7 +348,7 @@ class Compiler {
   Bounds bounds_;
   Exprs lane_vars_, step_vars_, accumulators_;
   StageProgram program_;
-  std::unordered_map<const scalar::Node*, bool> loads_;
+  std::unordered_map<const scalar::Node*, bool> needs_mask_;
   std::map<std::pair<const scalar::Node*, int>, int> registers_;
   std::map<std::tuple<Code, int, int>, int> masks_;
   Exprs kept_;  // keys of the maps stay alive

@@ -1,5 +1,6 @@
 #include "relay/exec/build.h"
 
+#include "relay/codegen/llvm/llvm.h"
 #include "relay/exec/segment.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/value_code.h"
@@ -8,7 +9,16 @@
 namespace relay::exec {
 
 using lower::LoweredFunction;
-using runtime::ThreadPool;
+
+static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads) {
+  return codegen::llvm_backend(target, threads > 0 ? threads : runtime::ThreadPool::global().size());
+}
+std::shared_ptr<codegen::Backend> target_backend(const BuildOptions& options) {
+  return options.backend ? options.backend : new_backend(options.target, options.threads);
+}
+std::shared_ptr<codegen::Backend> host_backend(const BuildOptions& options) {
+  return options.host ? new_backend(*options.host, options.threads) : target_backend(options);
+}
 
 static Result<Built> finish(Parts parts) {
   Built built;
@@ -56,9 +66,8 @@ const runtime::Program* native_functions(const Built& built, const BuildOptions&
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options) {
-  int threads = options.threads > 0 ? options.threads : ThreadPool::global().size();
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
-               codegen::jit(built.kernels, options.target, threads, native_functions(built, options)));
+               target_backend(options)->compile(built.kernels, native_functions(built, options)));
   return runtime::Executable::create(
       built.program, library,
       {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit});

@@ -12,7 +12,6 @@
 
 #include <optional>
 
-#include "relay/codegen/llvm/llvm.h"
 #include "relay/exec/build_options.h"
 #include "relay/exec/lowered_segment.h"
 #include "relay/lower/lower.h"

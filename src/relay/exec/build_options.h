@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "relay/codegen/backend.h"
 #include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
 
@@ -16,6 +17,13 @@ struct BuildOptions {
   int threads = 0;                              // of the executable and of compilation; 0: all cores
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
+  // The generator of code for `target`, which may have begun to compile the kernels; null: a new one.
+  std::shared_ptr<codegen::Backend> backend{};
 };
+
+// The backend of the options, or a new one.
+std::shared_ptr<codegen::Backend> target_backend(const BuildOptions& options);
+// The same for the machine that does the work on constants.
+std::shared_ptr<codegen::Backend> host_backend(const BuildOptions& options);
 
 }  // namespace relay::exec

@@ -1,6 +1,4 @@
 // Artifacts of built programs.
-#include <algorithm>
-
 #include "relay/exec/build.h"
 
 namespace relay::exec {
@@ -9,7 +7,7 @@ Status save(const Built& built, const BuildOptions& options, std::vector<runtime
             const std::string& path) {
   const runtime::Program* functions = native_functions(built, options);
   RELAY_ASSIGN(std::string code,
-               codegen::shared_library(built.kernels, options.target, functions, std::max(options.threads, 1)));
+               target_backend(options)->emit(built.kernels, functions, codegen::CodeForm::SharedLibrary));
   runtime::Artifact artifact;
   artifact.producer = "relay";
   artifact.target = {options.target.name, options.target.triple, options.target.cpu, options.target.features};

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "relay/codegen/llvm/llvm.h"
 #include "relay/exec/sizes.h"
 #include "relay/ir/main_function.h"
 #include "relay/ir/type.h"
@@ -272,9 +271,7 @@ class SegmentWriter {
     kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
     std::vector<loop::Kernel> loops;
     for (int k : kernels) loops.push_back(lowered_.kernels[static_cast<size_t>(k)]);
-    int threads = options_.threads > 0 ? options_.threads : ThreadPool::global().size();
-    RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
-                 codegen::jit(loops, options_.host.value_or(options_.target), threads));
+    RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, host_backend(options_)->compile(loops, nullptr));
     // Inputs without later readers among constant steps are dropped immediately: transformed weights are large.
     std::map<int, size_t> last_read;
     for (size_t s = 0; s < lowered_.steps.size(); ++s)

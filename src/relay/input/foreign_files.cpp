@@ -21,12 +21,14 @@ static constexpr ForeignFile zip{"a zip file, as torch.save writes", from_torch,
 static constexpr ForeignFile state{
     "a file of torch.save: a state dict or a pickled module, which does not contain the computation", from_torch,
     np_save};
-static constexpr ForeignFile keras_zip{"a Keras model", "export it to ONNX: model.export('model.onnx', format='onnx')",
-                                       np_save};
+static constexpr ForeignFile keras_zip{"a part of a Keras model: its archive lacks config.json or model.weights.h5",
+                                       "save it again with model.save('model.keras')", np_save};
 static constexpr ForeignFile pickle{"a Python pickle", from_torch, np_save};
 static constexpr ForeignFile torch_file{"a file of PyTorch", from_torch, np_save};
 static constexpr ForeignFile python{"a Python program", "run it to export the model to ONNX", np_save};
-static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", from_tensorflow, np_save};
+static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", "give it as the model", np_save};
+static constexpr ForeignFile not_keras{"named as a Keras model, but neither a zip archive nor an HDF5 file",
+                                       "save it again with model.save('model.keras')", np_save};
 static constexpr ForeignFile lite{"a TensorFlow Lite model", "give it as the model", np_save};
 static constexpr ForeignFile tensorflow{"a TensorFlow graph", from_tensorflow, np_save};
 static constexpr ForeignFile library{
@@ -49,19 +51,33 @@ static constexpr ForeignFile pointer{"a pointer of Git LFS, not the file itself"
 
 static constexpr std::string_view zip_begin = "PK\3\4";
 
-bool is_pytorch_model(const std::string& path, std::string_view head) {
-  if (!starts_with(head, zip_begin)) return false;
-  // The names of the members are at the end of an archive.
+static constexpr std::string_view hdf5_begin = "\x89HDF\r\n\x1a\n";
+
+// The end of an archive, which contains the names of its members; empty for other files.
+static std::string archive_end(const std::string& path, std::string_view head) {
+  if (!starts_with(head, zip_begin)) return "";
   constexpr std::streamoff most = 4 << 20;
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file.tellg(), count = std::min(size, most);
   std::string tail(static_cast<size_t>(std::max<std::streamoff>(count, 0)), '\0');
   file.seekg(size - count);
   file.read(tail.data(), count);
+  return tail;
+}
+
+bool is_pytorch_model(const std::string& path, std::string_view head) {
+  const std::string tail = archive_end(path, head);
   const auto has = [&](const char* name) { return tail.find(name) != std::string::npos; };
   const bool is_exported = has("/archive_format") || has("serialized_exported_program.json");
   const bool is_script = has("/constants.pkl") && has("/code/");
   return is_exported || is_script;
+}
+
+bool is_keras_model(const std::string& path, std::string_view head) {
+  if (starts_with(head, hdf5_begin)) return true;
+  const std::string tail = archive_end(path, head);
+  const auto has = [&](const char* name) { return tail.find(name) != std::string::npos; };
+  return has("config.json") && has("model.weights.h5");
 }
 
 // A zip archive by the name of its first member, which is in the head.
@@ -86,7 +102,7 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
                                                                         {"RIFF", &image},
                                                                         {zip_begin, &zip_file(head, extension)},
                                                                         {"\x80", &pickle},
-                                                                        {"\x89HDF", &keras},
+                                                                        {hdf5_begin, &keras},
                                                                         {"GGUF", &language_model},
                                                                         {"\x93NUMPY", &array},
                                                                         {"\x7f"
@@ -105,9 +121,9 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
   if (head.size() > 8 && head.substr(4, 4) == "TFL3") return lite;
   if (is_safetensors(head)) return weights;
   const std::pair<std::string_view, const ForeignFile*> extensions[] = {
-      {".pt", &torch_file}, {".pth", &torch_file}, {".pt2", &torch_file}, {".ckpt", &torch_file}, {".py", &python},
-      {".h5", &keras},      {".keras", &keras},    {".tflite", &lite},    {".pb", &tensorflow},   {".so", &library},
-      {".o", &library},     {".png", &image},      {".jpg", &image},      {".jpeg", &image}};
+      {".pt", &torch_file}, {".pth", &torch_file},  {".pt2", &torch_file}, {".ckpt", &torch_file}, {".py", &python},
+      {".h5", &not_keras},  {".keras", &not_keras}, {".tflite", &lite},    {".pb", &tensorflow},   {".so", &library},
+      {".o", &library},     {".png", &image},       {".jpg", &image},      {".jpeg", &image}};
   for (const auto& [end, file] : extensions)
     if (extension == end) return *file;
   return {};

@@ -18,5 +18,7 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
 
 // True for an exported program or a TorchScript file of PyTorch, by its first bytes and the members of its archive.
 bool is_pytorch_model(const std::string& path, std::string_view head);
+// True for an HDF5 file, and for an archive with the members of a Keras model.
+bool is_keras_model(const std::string& path, std::string_view head);
 
 }  // namespace relay::input

@@ -291,7 +291,7 @@ class Lowering {
   void add_step(const BuiltKernel& b, const te::Tensors& results, const std::unordered_map<std::string, int>& array_of,
                 const KernelFlops& flops, int when) {
     Step step;
-    step.kernel = add_kernel(b.kernel);
+    step.kernel = add_kernel(b.kernel, b.text);
     step.group = static_cast<int>(out_.groups.size()) - 1;
     step.flops = flops.known, step.symbolic_flops = flops.symbolic;
     step.shape_values = b.kernel.shape_vars;
@@ -388,13 +388,17 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
-  // Equal kernels, which differ only in name, are compiled once.
   int add_kernel(loop::Kernel k) {
-    std::string wanted = std::exchange(k.name, "kernel");
-    auto [name, fresh] = names_.kernel_of_text.try_emplace(loop::str(k));
+    const std::string text = text_without_name(k);
+    return add_kernel(std::move(k), text);
+  }
+
+  // Equal kernels, which differ only in name, are compiled once.
+  int add_kernel(loop::Kernel k, const std::string& text) {
+    auto [name, fresh] = names_.kernel_of_text.try_emplace(text);
     if (fresh) {
-      int n = names_.kernels[wanted]++;
-      name->second = n ? format("{}_{}", wanted, n) : wanted;
+      int n = names_.kernels[k.name]++;
+      name->second = n ? format("{}_{}", k.name, n) : k.name;
       while (n && names_.kernels.count(name->second)) name->second += "_";
       names_.kernels[name->second]++;
     }
@@ -402,6 +406,7 @@ class Lowering {
     if (first) {
       k.name = name->second;
       out_.kernels.push_back(std::move(k));
+      if (fresh && options_.take_kernel) options_.take_kernel(out_.kernels.back(), text);
     }
     return it->second;
   }

@@ -5,6 +5,7 @@
 
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/relay_c.h"
+#include "relay/runtime/session.h"
 
 using namespace relay;
 using namespace relay::runtime;
@@ -31,6 +32,11 @@ struct relay_model {
     batched_calls.fetch_add(report.batched_calls, std::memory_order_relaxed);
     batches.fetch_add(report.batches, std::memory_order_relaxed);
   }
+};
+
+struct relay_session {
+  std::unique_ptr<Session> session;
+  std::vector<PortTexts> states;
 };
 
 namespace {
@@ -128,6 +134,12 @@ Tensor from_c(const relay_tensor& t) {
   return Tensor::view(t.data, std::move(shape), dtypes[t.dtype], nullptr);
 }
 
+// The caller owns the result.
+relay_tensor owned(const Tensor& t) {
+  Tensor* owner = new Tensor(t);
+  return {owner->mutable_data(), owner->shape().data(), owner->rank(), to_c(owner->dtype()), owner};
+}
+
 relay_status port(const std::vector<PortTexts>* ports, size_t index, relay_port* out) {
   if (ports == nullptr || out == nullptr) return null_pointer();
   if (index >= ports->size()) return fail(RELAY_BAD_ARGUMENT, format("index {} of {}", index, ports->size()));
@@ -155,6 +167,29 @@ bool from_c(relay_value* const* values, size_t count, std::vector<Value>& out) {
 relay_status give(Result<Value> made, relay_value** out) {
   if (!made) return fail(made.errors());
   *out = to_c(std::move(*made));
+  return RELAY_OK;
+}
+
+// `runs`: an Executable or a Session.
+template <class Runs>
+relay_status run(Runs& runs, const relay_tensor* inputs, size_t input_count, relay_tensor* outputs,
+                 size_t output_count) {
+  if ((inputs == nullptr && input_count > 0) || (outputs == nullptr && output_count > 0)) return null_pointer();
+  std::vector<Tensor> in, out;
+  for (size_t i = 0; i < input_count; ++i) {
+    in.push_back(from_c(inputs[i]));
+    if (!in.back() && inputs[i].data != nullptr)
+      return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not valid", i));
+  }
+  for (size_t i = 0; i < output_count; ++i) {
+    out.push_back(outputs[i].data ? from_c(outputs[i]) : Tensor());
+    if (!out.back() && outputs[i].data != nullptr)
+      return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not valid", i));
+  }
+  Status status = runs.run_into(in, out);
+  if (!status) return fail(status.errors());
+  for (size_t i = 0; i < output_count; ++i)
+    if (outputs[i].data == nullptr) outputs[i] = owned(out[i]);
   return RELAY_OK;
 }
 
@@ -196,27 +231,8 @@ relay_status relay_model_output(const relay_model* model, size_t index, relay_po
 relay_status relay_model_run(relay_model* model, const relay_tensor* inputs, size_t input_count, relay_tensor* outputs,
                              size_t output_count) {
   return guarded([&] {
-    if (model == nullptr || (inputs == nullptr && input_count > 0) || (outputs == nullptr && output_count > 0))
-      return null_pointer();
-    std::vector<Tensor> in, out;
-    for (size_t i = 0; i < input_count; ++i) {
-      in.push_back(from_c(inputs[i]));
-      if (!in.back() && inputs[i].data != nullptr)
-        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of input {} is not valid", i));
-    }
-    for (size_t i = 0; i < output_count; ++i) {
-      out.push_back(outputs[i].data ? from_c(outputs[i]) : Tensor());
-      if (!out.back() && outputs[i].data != nullptr)
-        return fail(RELAY_BAD_ARGUMENT, format("the shape or dtype of output {} is not valid", i));
-    }
-    Status status = model->executable->run_into(in, out);
-    if (!status) return fail(status.errors());
-    for (size_t i = 0; i < output_count; ++i) {
-      if (outputs[i].data != nullptr) continue;
-      Tensor* owner = new Tensor(out[i]);
-      outputs[i] = {owner->mutable_data(), owner->shape().data(), owner->rank(), to_c(owner->dtype()), owner};
-    }
-    return RELAY_OK;
+    if (model == nullptr) return null_pointer();
+    return run(*model->executable, inputs, input_count, outputs, output_count);
   });
 }
 
@@ -390,6 +406,63 @@ int relay_model_input_is_donated(const relay_model* model, size_t input) {
 
 int relay_model_input_is_given(const relay_model* model, size_t input) {
   return relay_model_input_is_donated(model, input);
+}
+
+// --- sessions --------------------------------------------------------------------------------------------------------
+
+relay_status relay_session_new(const relay_model* model, relay_session** session) {
+  return guarded([&] {
+    if (model == nullptr || session == nullptr) return null_pointer();
+    Result<std::unique_ptr<Session>> made = Session::create(model->executable);
+    if (!made) return fail(made.errors());
+    std::vector<PortTexts> states = to_c((*made)->states());
+    *session = new relay_session{*std::move(made), std::move(states)};
+    return RELAY_OK;
+  });
+}
+
+void relay_session_free(relay_session* session) { delete session; }
+
+relay_status relay_session_run(relay_session* session, const relay_tensor* inputs, size_t input_count,
+                               relay_tensor* outputs, size_t output_count) {
+  return guarded([&] {
+    if (session == nullptr) return null_pointer();
+    return run(*session->session, inputs, input_count, outputs, output_count);
+  });
+}
+
+size_t relay_session_state_count(const relay_session* session) { return session ? session->states.size() : 0; }
+
+relay_status relay_session_state(const relay_session* session, size_t index, relay_port* out) {
+  return guarded([&] { return port(session ? &session->states : nullptr, index, out); });
+}
+
+relay_status relay_session_get(const relay_session* session, size_t index, relay_tensor* value) {
+  return guarded([&] {
+    if (session == nullptr || value == nullptr) return null_pointer();
+    Result<Tensor> state = session->session->state(index);
+    if (!state) return fail(state.errors());
+    *value = *state ? owned(*state) : relay_tensor{};
+    return RELAY_OK;
+  });
+}
+
+relay_status relay_session_set(relay_session* session, size_t index, const relay_tensor* value) {
+  return guarded([&] {
+    if (session == nullptr || value == nullptr) return null_pointer();
+    const Tensor state = from_c(*value);
+    if (!state) return fail(RELAY_BAD_ARGUMENT, "the shape, dtype or data of the tensor is not valid");
+    Status status = session->session->set_state(index, state);
+    return status ? RELAY_OK : fail(status.errors());
+  });
+}
+
+relay_status relay_session_reset(relay_session* session) {
+  return guarded([&] {
+    if (session == nullptr) return null_pointer();
+    session->session->reset();
+    return RELAY_OK;
+  });
 }
 
 relay_status relay_value_call(relay_model* model, const relay_value* function, relay_value* const* supplied,

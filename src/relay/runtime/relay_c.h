@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define RELAY_C_VERSION 6
+#define RELAY_C_VERSION 7
 #if defined(__GNUC__)
 #define RELAY_C_API __attribute__((visibility("default")))
 #else
@@ -198,6 +198,26 @@ RELAY_C_API relay_status relay_model_call_owned(relay_model* model, relay_value*
 /* Returns 1 if the model was compiled so that every run donates this input, else 0. A donated input's memory is
  * overwritten. */
 RELAY_C_API int relay_model_input_is_donated(const relay_model* model, size_t input);
+
+/* --- version 7: state from run to run ---
+ * A session runs a model and keeps its state: the inputs that the model donates for a result (relay compile --donate
+ * INPUT=RESULT). The state begins as zeros. Each run updates it, mostly in place. A session has the other inputs and
+ * outputs only. Sessions of a model share its weights, may run in parallel, and may outlive the model. */
+typedef struct relay_session relay_session;
+
+RELAY_C_API relay_status relay_session_new(const relay_model* model, relay_session** session);
+RELAY_C_API void relay_session_free(relay_session* session);
+/* relay_model_run without the state. */
+RELAY_C_API relay_status relay_session_run(relay_session* session, const relay_tensor* inputs, size_t input_count,
+                                           relay_tensor* outputs, size_t output_count);
+RELAY_C_API size_t relay_session_state_count(const relay_session* session);
+RELAY_C_API relay_status relay_session_state(const relay_session* session, size_t index, relay_port* port);
+/* A copy of a state, which the caller releases; its data is null if no run has given it a size. */
+RELAY_C_API relay_status relay_session_get(const relay_session* session, size_t index, relay_tensor* value);
+/* Copies `value` to a state. */
+RELAY_C_API relay_status relay_session_set(relay_session* session, size_t index, const relay_tensor* value);
+/* All states become zeros. */
+RELAY_C_API relay_status relay_session_reset(relay_session* session);
 
 #ifdef __cplusplus
 }

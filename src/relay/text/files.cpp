@@ -6,12 +6,37 @@
 #include "relay/base/output_file.h"
 #include "relay/tensor/safetensors.h"
 #include "relay/text/text.h"
+#include "relay/text/weight_files.h"
 
 namespace relay::text {
 
 static Diagnostic file_error(DiagnosticKind kind, std::string message) {
   return Diagnostic{
       .kind = kind, .message = std::move(message), .help = "check the path and the permissions of the file"};
+}
+
+Tensor WeightFiles::operator()(const std::string& file, const std::string& name) {
+  auto [it, added] = files_.try_emplace(file);
+  if (added) {
+    std::string why;
+    const std::optional<std::string> adjacent = adjacent_path(program_, file, &why);
+    if (!adjacent) {
+      Diagnostic d =
+          file_error(DiagnosticKind::file_not_found, format("{} refers to weights in '{}', {}", program_, file, why));
+      d.help = "weights must be named by a relative path to a file in the program's own folder";
+      errors_.push_back(std::move(d));
+      return {};
+    }
+    paths_.push_back(*adjacent);
+    Result<NamedTensors> read = read_safetensors(*adjacent);
+    if (read) {
+      for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
+    } else {
+      errors_.insert(errors_.end(), read.errors().begin(), read.errors().end());
+    }
+  }
+  auto found = it->second.find(name);
+  return found == it->second.end() ? Tensor() : found->second;
 }
 
 Result<ir::Module> load(const std::string& path, std::vector<std::string>* weights) {
@@ -22,35 +47,12 @@ Result<ir::Module> load(const std::string& path, std::vector<std::string>* weigh
   std::ifstream in(path, std::ios::binary);
   if (!in) return file_error(DiagnosticKind::file_not_found, format("cannot read {}", path));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  // The weights file is read on the first request for one of its tensors.
-  std::map<std::string, std::map<std::string, Tensor>> files;
-  Diagnostics file_errors;
+  WeightFiles files(path);
   ParseOptions options;
-  options.find_tensor = [&](const std::string& file, const std::string& name) -> Tensor {
-    auto [it, added] = files.try_emplace(file);
-    if (added) {
-      std::string why;
-      const std::optional<std::string> adjacent = adjacent_path(path, file, &why);
-      if (!adjacent) {
-        Diagnostic d =
-            file_error(DiagnosticKind::file_not_found, format("{} refers to weights in '{}', {}", path, file, why));
-        d.help = "weights must be named by a relative path to a file in the program's own folder";
-        file_errors.push_back(std::move(d));
-        return {};
-      }
-      if (weights) weights->push_back(*adjacent);
-      Result<NamedTensors> read = read_safetensors(*adjacent);
-      if (read) {
-        for (auto& [key, t] : *read) it->second.emplace(key, std::move(t));
-      } else {
-        file_errors.insert(file_errors.end(), read.errors().begin(), read.errors().end());
-      }
-    }
-    auto found = it->second.find(name);
-    return found == it->second.end() ? Tensor() : found->second;
-  };
+  options.find_tensor = std::ref(files);
   Result<ir::Module> module = parse(std::make_shared<const Source>(Source{path, std::move(text)}), options);
-  if (!module && !file_errors.empty()) return file_errors;
+  if (weights) weights->insert(weights->end(), files.paths().begin(), files.paths().end());
+  if (!module && !files.errors().empty()) return files.errors();
   return module;
 }
 

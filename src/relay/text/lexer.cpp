@@ -42,8 +42,16 @@ const char* describe(Tok kind) {
     case Tok::FatArrow: return "'=>'";
     case Tok::Question: return "'?'";
     case Tok::Hash: return "'#'";
+    case Tok::Comment: return "a comment";
   }
   return "";
+}
+
+size_t find_metadata(const std::string& text) {
+  for (size_t at = text.rfind(metadata_mark); at != std::string::npos;
+       at = at == 0 ? std::string::npos : text.rfind(metadata_mark, at - 1))
+    if (at == 0 || text[at - 1] == '\n') return at;
+  return text.size();
 }
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -66,8 +74,10 @@ bool Lexer::skip_space() {
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
       ++at_;
     } else if (c == '/' && at_ + 1 < text_.size() && text_[at_ + 1] == '/') {
-      size_t end = text_.find('\n', at_);
-      at_ = end == std::string_view::npos ? text_.size() : end;
+      const uint32_t begin = at_;
+      const size_t end = text_.find('\n', at_);
+      at_ = static_cast<uint32_t>(end == std::string_view::npos ? text_.size() : end);
+      if (comments_) comments_->push_back({Tok::Comment, begin, at_});
     } else if (c == '/' && at_ + 1 < text_.size() && text_[at_ + 1] == '*') {
       uint32_t begin = at_;
       size_t depth = 0;
@@ -87,6 +97,7 @@ bool Lexer::skip_space() {
           ++at_;
         }
       } while (depth > 0);
+      if (comments_) comments_->push_back({Tok::Comment, begin, at_});
     } else {
       return true;
     }

@@ -45,7 +45,8 @@ enum class Tok : uint8_t {
   Arrow,
   FatArrow,
   Question,
-  Hash
+  Hash,
+  Comment  // only among the comments that a lexer is told to keep
 };
 const char* describe(Tok kind);  // "','", "an identifier": for "expected ..., found ..."
 
@@ -53,6 +54,11 @@ struct Token {
   Tok kind = Tok::End;
   uint32_t begin = 0, end = 0;
 };
+
+// The beginning of the metadata section, a line `#[metadata]`, where a program's tokens end; the size of the text if it
+// has none.
+constexpr std::string_view metadata_mark = "#[metadata]";
+size_t find_metadata(const std::string& text);
 
 class Lexer {
  public:
@@ -71,6 +77,8 @@ class Lexer {
     return token;
   }
   std::string_view text(const Token& token) const { return text_.substr(token.begin, token.end - token.begin); }
+  // Appends all comments that are read from now on; unset, they are dropped.
+  void keep_comments(std::vector<Token>* comments) { comments_ = comments; }
   // Continues at `offset`, dropping the lookahead.
   void seek(uint32_t offset) { at_ = offset, filled_ = 0, after_dot_ = false; }
 
@@ -87,6 +95,7 @@ class Lexer {
   uint32_t at_ = 0;
   uint32_t reported_to_ = 0;
   bool after_dot_ = false;  // in %x.0.1 the projections are two integers, not one float
+  std::vector<Token>* comments_ = nullptr;
   Token buffer_[4];
   size_t filled_ = 0;
 };

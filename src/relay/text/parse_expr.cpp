@@ -45,6 +45,7 @@ bool Parser::run(Step step, size_t outer, Expr* out) {
       case Step::Operand: step = operand(); break;
       default: step = after(); break;
     }
+    if (step == Step::Failed && reading_) step = resume(outer);
   }
   if (step == Step::Done) {
     *out = std::move(operands_.back().expr);
@@ -79,7 +80,14 @@ void Parser::leave_scopes(const Entry& entry) {
     graphs_[hidden_graphs_.back().first] = hidden_graphs_.back().second;
 }
 
-Expr Parser::stand_in(const Span& span) const { return ir::tuple({}, span); }
+Expr Parser::stand_in(const Span& span) const {
+  if (reading_) return var("", {}, span);  // of unknown type
+  return ir::tuple({}, span);
+}
+bool Parser::is_stand_in(const Expr& expr) const {
+  const Var* var = as<Var>(expr);
+  return as<Tuple>(expr) || (var && var->name.empty() && reading_);
+}
 
 Parser::Step Parser::push_operand(Expr expr, uint32_t begin) {
   operands_.push_back({std::move(expr), begin});
@@ -98,6 +106,7 @@ Parser::Step Parser::item() {
     if (std::from_chars(digits.data(), digits.data() + digits.size(), open_.back().number).ec != std::errc())
       report(DiagnosticKind::bad_literal, "the number of this graph variable is too large", span(token),
              "number them from %0");
+    if (names_) names_->define_graph(token.begin, token.end, open_.back().number);
     return Step::Operand;
   }
   if (at_word("let") && peek(1).kind == Tok::Local) return begin_let();
@@ -108,7 +117,9 @@ Parser::Step Parser::item() {
     if (accept(Tok::Colon) && !(annotation = type())) return Step::Failed;
     if (!expect(Tok::Semicolon, "after the declaration of a free variable", "it has the form: free_var %x: int32; ..."))
       return Step::Failed;
-    declare(var(name_of(name), annotation, span(name)));
+    const VarRef declared = var(name_of(name), annotation, span(name));
+    if (names_) note(name, declared, NameKind::Parameter, true);
+    declare(declared);
     return Step::Item;
   }
   return Step::Operand;
@@ -123,6 +134,7 @@ Parser::Step Parser::begin_let() {
   if (!expect(Tok::Equal, "after the variable of a let", let_form)) return Step::Failed;
   push(Open::Let, word.begin);
   lets_.push_back(var(name_of(name), annotation, span(name)));
+  if (names_) note(name, lets_.back(), NameKind::Variable, true);
   if (at_word("fn")) declare(lets_.back());
   return Step::Operand;
 }
@@ -145,8 +157,10 @@ bool Parser::function_head(FunctionHead* head) {
       devices.emplace_back();
       if (accept(Tok::LBrace) && !param_device(&devices.back())) return false;
       Type annotation;
-      if (accept(Tok::Colon) && !(annotation = type())) return false;
+      const bool good = !accept(Tok::Colon) || (annotation = type());
       head->params.push_back(var(name_of(name), annotation, span(name)));
+      if (names_) note(name, head->params.back(), NameKind::Parameter, true);
+      if (!good) return false;
       if (!names.insert(head->params.back()->name).second)
         report_twice(format("two parameters are named %{}", head->params.back()->name), span(name),
                      (*std::find_if(head->params.begin(), head->params.end(), [&](const VarRef& p) {
@@ -249,7 +263,12 @@ void Parser::reduce_binary() {
   std::string_view name = infix_operator(entry.op);
   auto known = operators_.find(name);
   Expr callee = known != operators_.end() ? known->second : operator_node(name, span(entry.begin, entry.begin + 1));
+  if (names_) {
+    const uint32_t end = entry.begin + static_cast<uint32_t>(std::string_view(describe(entry.op)).size() - 2);
+    names_->note(entry.begin, end, NameKind::Operator, name, callee.get(), callee, false);
+  }
   left.expr = ir::call(std::move(callee), {left.expr, std::move(right.expr)}, {}, span_from(left.begin));
+  if (names_) names_->note_call(entry.begin, left.expr);
 }
 
 // The operands on top are the value of a let and its body.
@@ -270,6 +289,7 @@ Parser::Step Parser::finish_call() {
   Entry entry = open_.back();
   AttrValues attrs;
   std::vector<Span> spans;
+  call_attributes_.clear();
   while (at_attribute()) {
     if (!attribute(&attrs, &spans)) return Step::Failed;
     if (!accept(Tok::Comma) && !at_attribute()) break;
@@ -285,6 +305,7 @@ Parser::Step Parser::finish_call() {
   Operand& callee = operands_.back();
   callee.expr = call_expr(callee, std::move(args), &attrs, spans, span_from(entry.begin));
   callee.begin = entry.begin;
+  if (names_) names_->note_call(entry.begin, callee.expr);
   open_.pop_back();
   return Step::After;
 }
@@ -296,7 +317,7 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
   for (const auto& value : *given)
     if (value.first != "attrs_type_key") values.push_back(value);
   if (!op) {
-    if (!values.empty() && !(as<Tuple>(callee.expr) && sink_.has_errors()))
+    if (!values.empty() && !(is_stand_in(callee.expr) && sink_.has_errors()))
       report(DiagnosticKind::bad_attribute,
              format("'{}' is given, but only calls of operators have attributes", values[0].first), spans[0],
              "pass it as an argument, without a name");
@@ -310,6 +331,7 @@ Expr Parser::call_expr(const Operand& callee, Exprs args, const AttrValues* give
       if (d.message.find("'" + (*given)[i].first + "'") != std::string::npos) d.span = spans[i];
     sink_.report(std::move(d));
   }
+  if (reading_) return ir::call(stand_in(span), std::move(args), {}, span);  // not typed with other attributes
   return ir::call(callee.expr, std::move(args), {}, std::move(span));
 }
 
@@ -330,6 +352,13 @@ Parser::Step Parser::begin_arm() {
 
 Parser::Step Parser::finish_function() {
   take();
+  const bool is_global = !functions_.back().global.empty();
+  close_function();
+  return is_global ? Step::Done : Step::After;
+}
+
+// The function whose head and body were read becomes an operand.
+void Parser::close_function() {
   Entry entry = open_.back();
   open_.pop_back();
   FunctionHead head = std::move(functions_.back());
@@ -341,17 +370,33 @@ Parser::Step Parser::finish_function() {
   FunctionRef f = function(std::move(head.params), std::move(body.expr), std::move(head.result),
                            std::move(head.type_params), std::move(head.attrs), span_from(entry.begin));
   push_operand(f, entry.begin);
-  return head.global.empty() ? Step::After : Step::Done;
 }
 
 Parser::Step Parser::close_graph(Entry& top) {
   if (!expect(Tok::Semicolon, "after the value of a graph variable", "it has the form: %0 = value; ..."))
     return Step::Failed;
+  return bind_graph(top);
+}
+
+// The value of a graph variable is on the operand stack.
+Parser::Step Parser::bind_graph(Entry& top) {
   Expr& bound = graphs_[top.number];
   if (bound) hidden_graphs_.emplace_back(top.number, bound);
-  bound = std::move(operands_.back().expr);
-  operands_.pop_back();
+  if (names_) names_->bind_graph(top.number, operands_.back().expr);
+  const uint32_t begin = top.begin;
+  bound = operands_.back().expr;
   open_.pop_back();
+  // For an editor, values without a use have types too.
+  if (reading_ && !as<Op>(bound) && !as<Constructor>(bound)) return begin_sequence(begin, span(begin, begin));
+  operands_.pop_back();
+  return Step::Item;
+}
+
+// A value is on the operand stack that is computed before the next step.
+Parser::Step Parser::begin_sequence(uint32_t begin, const Span& place) {
+  push(Open::LetBody, begin);
+  open_.back().base -= 1;
+  lets_.push_back(var("_", {}, place));
   return Step::Item;
 }
 
@@ -440,12 +485,9 @@ Parser::Step Parser::close(const Token& next) {
     default: break;
   }
   if (semicolon && top.open != Open::MatchData) {  // e1; e2
-    uint32_t begin = operands_.back().begin;
+    const Span place = span(next);
     take();
-    push(Open::LetBody, begin);
-    open_.back().base -= 1;
-    lets_.push_back(var("_", {}, span(next)));
-    return Step::Item;
+    return begin_sequence(operands_.back().begin, place);
   }
   switch (top.open) {
     case Open::Root: return Step::Done;

@@ -9,15 +9,6 @@ namespace relay::text {
 
 using namespace ir;
 
-// The metadata section begins at a line `#[metadata]`; its JSON is the rest of the text.
-static constexpr std::string_view metadata_mark = "#[metadata]";
-static size_t find_metadata(const std::string& text) {
-  for (size_t at = text.rfind(metadata_mark); at != std::string::npos;
-       at = at == 0 ? std::string::npos : text.rfind(metadata_mark, at - 1))
-    if (at == 0 || text[at - 1] == '\n') return at;
-  return text.size();
-}
-
 Parser::Parser(std::shared_ptr<const Source> source, const ParseOptions& options)
     : source_(std::move(source)),
       options_(options),
@@ -49,6 +40,7 @@ void Parser::report_twice(std::string message, Span span, Span first) {
 bool Parser::unexpected(std::string_view wanted, std::string help) {
   const Token& token = peek();
   if (token.kind == Tok::Error) return false;  // reported by the lexer
+  if (reading_ && token.kind == Tok::End) note_situation();
   std::string_view text = lexer_.text(token);
   std::string found = token.kind == Tok::End ? "the end of the text"
                                              : format("'{}'", text.substr(0, std::min<size_t>(text.size(), 40)));
@@ -72,8 +64,7 @@ std::string Parser::name_of(const Token& token) const {
   return !text.empty() && text[0] == '"' ? unquote(text) : std::string(text);
 }
 
-Diagnostics Parser::all_errors() const {
-  Diagnostics all = sink_.all();
+Diagnostics Parser::by_place(Diagnostics all) {
   for (size_t i = 1; i < all.size(); ++i)  // by place; there are few
     for (size_t k = i; k > 0 && all[k].span.begin < all[k - 1].span.begin; --k) std::swap(all[k], all[k - 1]);
   return all;
@@ -134,6 +125,7 @@ bool Parser::type_definition(bool is_extern) {
   TypeDef def;
   def.name = name_of(name);
   def.is_extern = is_extern;
+  const uint32_t noted = names_ ? names_->note_named(name.begin, name.end, NameKind::Type, def.name, true) : nowhere;
   open_scope();
   struct Pop {
     Parser& parser;
@@ -159,6 +151,7 @@ bool Parser::type_definition(bool is_extern) {
                                           static_cast<int64_t>(def.constructors.size()));
       Ref<const Constructor> made(node);
       node->span = span_from(constructor.begin);
+      if (names_) names_->note(constructor.begin, constructor.end, NameKind::Constructor, node->name, node, made, true);
       if (!constructors_.emplace(node->name, made).second)
         report_twice(format("two constructors are named {}", node->name), span(constructor),
                      constructors_.find(node->name)->second->span);
@@ -171,6 +164,7 @@ bool Parser::type_definition(bool is_extern) {
     report(DiagnosticKind::syntax, format("the extern type {} cannot have constructors", def.name), span_from(begin),
            "leave out the constructors, or the word extern");
   def.span = span_from(begin);
+  if (names_) names_->set_extent(noted, begin, last_end_);
   if (!type_names_.insert(def.name).second)
     report_twice(format("the type {} is defined twice", def.name), span(name), module_.types[def.name].span);
   module_.types.emplace(def.name, std::move(def));
@@ -182,13 +176,17 @@ bool Parser::definition() {
   Token name = peek();
   if (!expect(Tok::Global, "after 'def'", "the name of a function begins with @: def @main() { ... }")) return false;
   std::string global = name_of(name);
+  definition_begin_ = begin;
+  const uint32_t noted = names_ ? names_->note_named(name.begin, name.end, NameKind::Global, global, true) : nowhere;
   graphs_.clear(), hidden_graphs_.clear();
   push(Open::Function, begin);
   functions_.push_back({.global = global, .type_params = {}, .params = {}, .result = {}, .attrs = {}});
   size_t outer = open_.size() - 1;
   FunctionHead* head = &functions_.back();
   Expr made;
-  if (!run(function_head(head) ? Step::Item : Step::Failed, outer, &made)) return false;
+  const bool has_body = function_head(head) || (reading_ && skip_to_body());
+  if (!run(has_body ? Step::Item : Step::Failed, outer, &made)) return false;
+  if (names_) names_->set_extent(noted, begin, last_end_);
   auto [it, added] = module_.functions.emplace(global, FunctionRef(as<Function>(made)));
   if (!added)
     report_twice(format("@{} is defined twice", global), span(name),
@@ -233,7 +231,7 @@ void Parser::check_type_names() {
 
 // --- entry points ----------------------------------------------------------------------------------------------------
 
-Result<Module> Parser::parse_module() {
+void Parser::read_module() {
   auto read = [&] {
     if (body_end_ < source_->text.size()) {
       Span place = span(static_cast<uint32_t>(body_end_), static_cast<uint32_t>(body_end_ + metadata_mark.size()));
@@ -251,6 +249,7 @@ Result<Module> Parser::parse_module() {
     lexer_.seek(body);
     while (!at(Tok::End)) {
       bool good = false;
+      if (reading_ && at_next_definition()) end_broken(peek().begin);
       if (at_word("def")) {
         good = definition();
       } else if (at_word("type") || at_word("extern")) {  // read by collect_types
@@ -267,16 +266,21 @@ Result<Module> Parser::parse_module() {
                           at(Tok::Hash) ? "only #[version = \"0.0.5\"] and #[metadata] have this form"
                                         : "expressions belong in a function: def @main() { ... }");
       }
-      if (!good) recover();
+      if (good) continue;
+      if (reading_ && !broken_from_) begin_broken();
+      recover();
     }
   };
   read();
   check_type_names();
-  if (!sink_.has_errors() && !metadata_.module_attrs.empty()) {
-    Result<AttrValues> attrs = text::parse_attrs(metadata_.module_attrs);
-    if (!attrs) return attrs.errors();
-    for (auto& [key, value] : *attrs) module_.attrs.emplace(key, std::move(value));
-  }
+  if (sink_.has_errors() || metadata_.module_attrs.empty()) return;
+  Result<AttrValues> attrs = text::parse_attrs(metadata_.module_attrs);
+  if (!attrs) return sink_.report(attrs.errors());
+  for (auto& [key, value] : *attrs) module_.attrs.emplace(key, std::move(value));
+}
+
+Result<Module> Parser::parse_module() {
+  read_module();
   if (sink_.has_errors()) return all_errors();
   return std::move(module_);
 }
@@ -365,6 +369,15 @@ Result<Expr> parse_expr(std::shared_ptr<const Source> source, const ParseOptions
 }
 Result<Expr> parse_expr(std::string text, const ParseOptions& options) {
   return parse_expr(source_of(std::move(text)), options);
+}
+Reading read(std::shared_ptr<const Source> source, const ParseOptions& options) {
+  Reading out;
+  if (const Status readable = check_text(*source); !readable) {
+    out.diagnostics = readable.errors();
+  } else {
+    Parser(std::move(source), options).read(&out);
+  }
+  return out;
 }
 Result<Type> parse_type(std::string text, DimNames* names, TypeForm form) {
   ParseOptions options;

@@ -34,7 +34,10 @@ Parser::Step Parser::operand() {
       take();
       std::string name = name_of(token);
       auto found = locals_.find(name);
-      if (found != locals_.end() && !found->second.empty()) return push_operand(found->second.back(), token.begin);
+      if (found != locals_.end() && !found->second.empty()) {
+        if (names_) note(token, found->second.back(), NameKind::Variable, false);
+        return push_operand(found->second.back(), token.begin);
+      }
       std::vector<std::string> names;
       for (const auto& [known, stack] : locals_)
         if (!stack.empty()) names.push_back(known);
@@ -57,7 +60,10 @@ Parser::Step Parser::operand() {
       int64_t number = -1;
       std::from_chars(digits.data(), digits.data() + digits.size(), number);
       auto found = graphs_.find(number);
-      if (found != graphs_.end()) return push_operand(found->second, token.begin);
+      if (found != graphs_.end()) {
+        if (names_) names_->note_graph(token.begin, token.end, number, found->second);
+        return push_operand(found->second, token.begin);
+      }
       report(DiagnosticKind::unknown_variable, format("%{} is not defined before this use", digits), span(token),
              "graph variables are defined in the lines above: %0 = ...;");
       return push_operand(stand_in(span(token)), token.begin);
@@ -67,6 +73,7 @@ Parser::Step Parser::operand() {
       std::string name = name_of(token);
       Expr& node = globals_[name];
       if (!node) node = global(name, span(token));
+      if (names_) names_->note_named(token.begin, token.end, NameKind::Global, name, false);
       return push_operand(node, token.begin);
     }
     case Tok::LParen:
@@ -132,14 +139,16 @@ Parser::Step Parser::word_operand() {
   auto constructor = constructors_.find(word);
   if (constructor != constructors_.end() && !at(Tok::Dot)) {
     Expr node = constructor->second;
+    if (names_) names_->note(token.begin, token.end, NameKind::Constructor, word, node.get(), node, false);
     if (!constructor->second->inputs.empty() || at(Tok::LParen)) return push_operand(std::move(node), token.begin);
     return push_operand(ir::call(std::move(node), {}, {}, span(token)), token.begin);
   }
   while (at(Tok::Dot) && peek(1).kind == Tok::Ident) take(), take();
   std::string_view name = std::string_view(source_->text).substr(token.begin, last_end_ - token.begin);
   auto known = operators_.find(name);
-  if (known != operators_.end()) return push_operand(known->second, token.begin);
-  return push_operand(operator_node(name, span_from(token.begin)), token.begin);
+  Expr node = known != operators_.end() ? known->second : operator_node(name, span_from(token.begin));
+  if (names_ && as<Op>(node)) names_->note(token.begin, last_end_, NameKind::Operator, name, node.get(), node, false);
+  return push_operand(std::move(node), token.begin);
 }
 
 Expr Parser::operator_node(std::string_view name, const Span& span) {

@@ -79,6 +79,7 @@ bool Parser::type_params(Types* out) {
                "give one of them another name");
     Type var = make<TypeVar>(name);
     out->push_back(var);
+    if (names_) names_->note(token.begin, token.end, NameKind::TypeVariable, name, var.get(), {}, true);
     types_in_scope_.declare(name, var);
     if (!accept(Tok::Comma)) break;
   }
@@ -134,6 +135,7 @@ Type Parser::type() {
              "it stands for a complete type: write it alone");
       return {};
     }
+    if (names_) names_->note(token.begin, token.end, NameKind::TypeVariable, name, variable->get(), {}, false);
     return *variable;
   }
   if (std::optional<DType> dtype = parse_dtype(word)) return scalar_type(*dtype);
@@ -147,6 +149,7 @@ Type Parser::type() {
   }
   if (brackets && !expect(Tok::RBracket, "after type arguments")) return {};
   type_uses_.push_back({name, args.size(), span(token)});
+  if (names_) names_->note_named(token.begin, token.end, NameKind::Type, name, false);
   Type data = make<DataTypeName>(std::move(name));
   return args.empty() ? data : Type(make<TypeCall>(std::move(data), std::move(args)));
 }
@@ -286,7 +289,11 @@ Dim Parser::dim_factor() {
     default: return unexpected("a dimension", "a dimension is an integer, ?, a name, or arithmetic of these"), Dim();
   }
   std::string name = name_of(take());
-  if (!accept(Tok::LParen)) return dim_name(name);
+  if (!accept(Tok::LParen)) {
+    const Dim size = dim_name(name);
+    if (names_) names_->note(token.begin, token.end, NameKind::Size, name, size.get(), {}, true);
+    return size;
+  }
   Dims args;
   while (!at(Tok::RParen)) {
     args.push_back(dim());
@@ -322,6 +329,12 @@ bool Parser::attribute(AttrValues* out, std::vector<Span>* spans) {
   Token key = take();
   std::string name = name_of(key);
   if (accept(Tok::Dot)) name += "." + name_of(take());
+  if (names_) {
+    call_attributes_.push_back(name);
+    const Expr op = !open_.empty() && open_.back().open == Open::Args ? operands_[open_.back().base].expr : Expr();
+    names_->note_named(key.begin, last_end_, NameKind::Attribute, format("{} of {}", name, key.begin), true);
+    reading_->names.things.back().name = name, reading_->names.things.back().expr = op;
+  }
   if (!expect(Tok::Equal, "after the name of an attribute")) return false;
   AttrValue value;
   if (!attr_value(&value)) return false;
@@ -478,6 +491,7 @@ Pattern Parser::pattern() {
     for (const VarRef& other : pattern_vars_)
       if (other->name == node->var->name && node->var->name != "_")
         report_twice(format("two variables of this pattern are named %{}", other->name), span(token), other->span);
+    if (names_) note(token, node->var, NameKind::Variable, true);
     pattern_vars_.push_back(node->var);
     declare(node->var);
   } else if (accept(Tok::LParen)) {
@@ -491,6 +505,8 @@ Pattern Parser::pattern() {
       auto found = constructors_.find(word);
       if (found != constructors_.end()) {
         node->constructor = found->second;
+        if (names_)
+          names_->note(token.begin, token.end, NameKind::Constructor, word, found->second.get(), found->second, false);
       } else {
         std::vector<std::string> names;
         for (const auto& [name, unused] : constructors_) names.push_back(name);

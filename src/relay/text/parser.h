@@ -2,8 +2,9 @@
 // dimensions, attribute values, patterns: recursive with a depth limit), parse_module.cpp (definitions, metadata, the
 // entry points).
 //
-// A syntax error ends the current definition, and parsing continues at the next one. A semantic error (an unknown
-// variable, operator, attribute) is reported and replaced by a stand-in, so that one run reports all of them.
+// A syntax error ends the current definition, and parsing continues at the next one; for editors, it continues inside
+// of the definition (parse_again.cpp). A semantic error (an unknown variable, operator, attribute) is reported and
+// replaced by a stand-in, so that one run reports all of them.
 #pragma once
 
 #include <set>
@@ -12,6 +13,7 @@
 #include "relay/text/lexer.h"
 #include "relay/text/metadata.h"
 #include "relay/text/nested_names.h"
+#include "relay/text/reading.h"
 #include "relay/text/text.h"
 
 namespace relay::text {
@@ -29,6 +31,7 @@ class Parser {
   Result<ir::Expr> parse_expr();
   Result<ir::Type> parse_type(DimNames* names, TypeForm form);
   Result<AttrValues> parse_attrs(DimNames* names);
+  void read(Reading* out);  // for editors
 
  private:
   // --- tokens and errors ---------------------------------------------------------------------------------------------
@@ -50,7 +53,9 @@ class Parser {
   bool unexpected(std::string_view wanted,
                   std::string help = where_to_read);  // "expected ..., found ..." at the next token; false
   std::string name_of(const Token& token) const;      // of %x, @f, %"a b", an identifier
-  Diagnostics all_errors() const;
+  static Diagnostics by_place(Diagnostics all);
+  Diagnostics all_errors() const { return by_place(sink_.all()); }
+  void read_module();
 
   // --- definitions ---------------------------------------------------------------------------------------------------
   bool version(bool required);
@@ -122,6 +127,7 @@ class Parser {
   Step close(const Token& next);  // `next` ends the operand on top: passes it to the innermost open construct
   // The cases of close() for `top`, the innermost construct.
   Step close_graph(Entry& top);
+  Step bind_graph(Entry& top);
   Step close_paren(Entry& top, bool comma);
   Step close_if(Entry& top);
   Step close_ref(Entry& top);
@@ -129,6 +135,8 @@ class Parser {
   Step close_arm(Entry& top);
   Step finish_call();
   Step finish_function();
+  void close_function();
+  Step begin_sequence(uint32_t begin, const Span& place);
   Step begin_let();
   Step begin_arm();
   Step begin_block(Open open, uint32_t begin, std::string_view context, const char* form);
@@ -154,6 +162,19 @@ class Parser {
   ir::Expr meta_constant();
   bool meta_device(ir::AttrValue* out);
   bool param_device(std::string* out);
+
+  // --- for editors ---------------------------------------------------------------------------------------------------
+  void note(const Token& token, const ir::VarRef& var, NameKind kind, bool defines);
+  void note_situation();      // at the end of the text
+  Step resume(size_t outer);  // after a mistake
+  void skip_step();
+  bool skip_to_body();  // of a function whose head has a mistake
+  bool at_next_definition();
+  void give_up_top();                    // closes the innermost construct with what it has
+  ir::Expr taken_operands(size_t from);  // as one value
+  Step next_step();                      // a `;` was read, or is missing
+  void begin_broken(), end_broken(uint32_t end);
+  bool is_stand_in(const ir::Expr& expr) const;
 
   // --- types, dimensions, attributes, patterns -----------------------------------------------------------------------
   ir::Type type();
@@ -223,6 +244,16 @@ class Parser {
   std::vector<ir::VarRef> pattern_vars_;  // of the current pattern
   NestedNames<ir::Type> types_in_scope_;  // variables
   NestedNames<ir::Dim> dims_;
+
+  // Set while reading for an editor.
+  Reading* reading_ = nullptr;
+  std::optional<OccurrenceRecorder> names_;
+  std::vector<std::string> call_attributes_;  // of the call whose attributes are being read
+  bool noted_situation_ = false;
+  std::optional<size_t> broken_from_;               // diagnostics from this one on are consequences of a mistake
+  size_t broken_type_uses_ = 0;                     // entries of type_uses_ before the mistake
+  std::vector<std::pair<size_t, size_t>> dropped_;  // ranges of diagnostics that are
+  uint32_t definition_begin_ = 0;
 };
 
 }  // namespace relay::text

@@ -22,8 +22,8 @@ class Inference {
   // The functions of the module, or those that are reachable from `root`.
   void infer_globals(const ir::Expr& root = nullptr);
   Type infer_root(const ir::Expr& root);
-  // Replaces holes by their types. After errors, removes every type written and returns false.
-  bool finish();
+  // Replaces holes by their types. After errors, removes every type written, unless they are kept, and returns false.
+  bool finish(bool keep_types = false);
   Diagnostics messages() const;  // errors and warnings, by place
 
   // Two sizes of a global function that an operator in it requires to be equal: `var` must be `value`.

@@ -7,6 +7,7 @@
 #include "relay/prelude/prelude.h"
 #include "relay/text/text.h"
 #include "relay/typing/infer.h"
+#include "relay/typing/known_types.h"
 #include "relay/typing/wrap.h"
 
 namespace relay::typing {
@@ -118,7 +119,7 @@ Type Inference::infer_root(const Expr& root) {
   return root->type;
 }
 
-bool Inference::finish() {
+bool Inference::finish(bool keep_types) {
   retry_pending();
   assume_parameters();
   if (!unifier_.settle())
@@ -151,7 +152,7 @@ bool Inference::finish() {
     types[i] = std::move(known);
   }
   bool good = !sink_.has_errors();
-  for (size_t i = 0; i < touched_.size(); ++i) touched_[i]->type = good ? types[i] : nullptr;
+  for (size_t i = 0; i < touched_.size(); ++i) touched_[i]->type = good || keep_types ? types[i] : nullptr;
   for (Instance& instance : instances_) {
     for (Type& arg : instance.type_args) arg = unifier_.close(arg);
     instance.call->type_args = good ? std::move(instance.type_args) : Types();
@@ -260,6 +261,15 @@ Result<Module> infer(const Module& module, Diagnostics* warnings) {
   if (!fresh) return out;
   Result<Module> retry = inferred(*fresh, warnings);
   return retry ? retry : out;
+}
+
+Diagnostics infer_known_types(const Module& module) {
+  Inference inference(&module);
+  inference.infer_globals();
+  inference.finish(true);
+  Diagnostics out = inference.messages();
+  for (const Inference::Agreement& a : inference.agreements()) out.push_back(a.warning);
+  return out;
 }
 
 Result<Type> infer_expr(const Expr& expr, const Module* module) {

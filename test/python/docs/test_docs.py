@@ -106,15 +106,18 @@ class Page:
     def run_python(self, block, wanted):
         if self.python is None:
             loop = (
-                f"import sys, traceback\nsys.path.append({SUPPORT!r})\n"
+                f"import linecache, sys, traceback\nsys.path.append({SUPPORT!r})\n"
                 "import four_ways\nsys.path.pop()\n"
-                "scope, code = {}, ''\n"
+                "scope, code, number = {}, '', 0\n"
                 "for line in sys.stdin:\n"
                 f"    if line != {DONE + chr(10)!r}:\n"
                 "        code += line\n"
                 "        continue\n"
+                "    number += 1\n"
+                "    name = f'<block {number}>'\n"
+                "    linecache.cache[name] = len(code), None, code.splitlines(True), name  # for inspect.getsource\n"
                 "    try:\n"
-                "        exec(compile(code, 'page', 'exec'), scope)\n"
+                "        exec(compile(code, name, 'exec'), scope)\n"
                 "    except BaseException:\n"
                 "        print('FAILED', traceback.format_exc(), sep='\\n')\n"
                 f"    print({DONE!r}, flush=True)\n"

@@ -14,7 +14,7 @@ import relay
 
 pytestmark = needs_program
 VERBS = ["run", "compile", "opt", "check", "bench", "verify", "bisect", "profile", "inspect", "explore", "cache", "ops"]
-VERBS += ["doctor", "explain"]
+VERBS += ["doctor", "explain", "fmt", "lsp"]
 
 
 def test_version_is_one_everywhere():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -235,13 +236,44 @@ def test_a_size_that_no_order_of_the_axes_has(conv_file, tmp_path):
     assert "transpose" not in fails("R0601", "run", conv_file, "--input", f"x={tmp_path / 'image.npy'}", "--no-cache")
 
 
-def test_a_keras_file_is_named(tmp_path):
+@pytest.fixture
+def keras_file(tmp_path):
+    """A .keras file with one layer, whose name has no extension."""
+    pytest.importorskip("h5py")
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "keras"))
+    from keras_files import archive, dense, input_layer, sequential
+
+    config = sequential(input_layer("x", 4), dense("d", 3))
+    weights = {"layers/dense": [np.ones((4, 3), np.float32), np.ones(3, np.float32)]}
+    (tmp_path / "net").write_bytes(archive(config, weights))
+    return tmp_path / "net"
+
+
+def test_a_keras_model_runs(keras_file, tmp_path):
+    done = cli("run", keras_file, "--shape", "x=2,4", "--input", "x=1", "--output", tmp_path / "out.npz", "--no-cache")
+    assert done.returncode == 0, done.stderr
+    (result,) = np.load(tmp_path / "out.npz").values()
+    np.testing.assert_array_equal(result, np.full((2, 3), 5))
+    assert "this Keras model can be compiled" in cli("check", keras_file).stderr
+    assert cli("compile", keras_file, "-o", tmp_path / "net.rart").returncode == 0
+    assert relay.load(tmp_path / "net.rart")(np.ones((2, 4), np.float32)).shape == (2, 3)
+
+
+def test_without_a_python_that_has_h5py_it_says_so(keras_file):
+    done = subprocess.run(
+        [PROGRAM, "run", keras_file], capture_output=True, text=True, env={**os.environ, "RELAY_PYTHON": "/bin/false"}
+    )
+    assert done.returncode == 1
+    assert "is a Keras model, and no Python with the packages relay and h5py was found" in done.stderr
+
+
+def test_a_part_of_a_keras_file_is_named(tmp_path):
     import zipfile
 
     with zipfile.ZipFile(tmp_path / "net.keras", "w") as archive:
         archive.writestr("metadata.json", "{}")
     said = fails("R0504", "run", tmp_path / "net.keras")
-    assert "a Keras model" in said and "export it to ONNX" in said and "torch" not in said.split("note:")[0]
+    assert "a Keras model" in said and "model.weights.h5" in said and "torch" not in said.split("note:")[0]
 
 
 @pytest.mark.parametrize(

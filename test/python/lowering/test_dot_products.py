@@ -169,8 +169,9 @@ def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
         assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), (k, bfloats)
 
 
+@pytest.mark.parametrize("zero_type", ["int32", "the data's"])
 @pytest.mark.parametrize("types", BYTES, ids="-".join)
-def test_quantised_convolutions(types, tmp_path):
+def test_quantised_convolutions(types, zero_type, tmp_path):
     """Zero points, which surround the data too, cost nothing in the loops."""
     random, zero_point = np.random.default_rng(7), 5
 
@@ -180,7 +181,8 @@ def test_quantised_convolutions(types, tmp_path):
     for data_shape, weight_shape, how in CONVS:
         data, weight = whole(random, types[0], data_shape), whole(random, types[1], weight_shape)
         x = relay.var("x", shape=data.shape, dtype=types[0])
-        parameters = [constant(0.5, "float32"), constant(zero_point), constant(0.25, "float32"), constant(0)]
+        zero = constant(zero_point, "int32" if zero_type == "int32" else types[0])
+        parameters = [constant(0.5, "float32"), zero, constant(0.25, "float32"), constant(0)]
         module = relay.module(op.qnn.conv2d(x, relay.const(weight), *parameters, **how))
         exact = exact_conv(data.astype("int64") - zero_point, weight, **how)
         np.testing.assert_array_equal(relay.compile(module)(data), exact, err_msg=f"{weight_shape}")

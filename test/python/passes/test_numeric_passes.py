@@ -223,6 +223,81 @@ def test_quantisation_aware_training():
         np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
+def by_constant(f, weight, axis=0, data=IMAGE):
+    """f of quantised data and a constant quantised weight with a scale for each output."""
+    x, real = quantized("x", data)
+    random = np.random.default_rng(6)
+    scales = random.uniform(0.01, 0.03, weight[axis]).astype("float32")
+    w = relay.qnn.dequantize(
+        relay.const(random.integers(-127, 128, weight).astype("int8")),
+        relay.const(scales),
+        relay.const(np.zeros(weight[axis], "int8")),
+        axis=axis,
+    )
+    return [x], f(real, w)
+
+
+BIAS = relay.const(np.linspace(-2, 2, 8, dtype="float32"))
+# Regions of which all becomes integers; others, of which only the sums of products do.
+EXACT = {
+    "conv2d, bias, relu": lambda: by_constant(lambda x, w: nn.relu(nn.bias_add(nn.conv2d(x, w), BIAS)), (8, 4, 3, 3)),
+    "three channels": lambda: by_constant(
+        lambda x, w: nn.conv2d(x, w, padding=[1, 1]), (8, 3, 3, 3), data=(1, 3, 9, 9)
+    ),
+    "depthwise": lambda: by_constant(lambda x, w: nn.conv2d(x, w, groups=4), (4, 1, 3, 3)),
+    "dense": lambda: by_constant(nn.dense, (8, 6), data=(3, 6)),
+    "matmul": lambda: by_constant(nn.matmul, (6, 8), axis=1, data=(2, 3, 6)),
+    "transposed weight": lambda: by_constant(
+        lambda x, w: nn.dense(x, relay.transpose(w, axes=[1, 0])), (6, 8), axis=1, data=(3, 6)
+    ),
+}
+PARTLY = {
+    "a sum of tensors": lambda: by_constant(lambda x, w: nn.conv2d(x, w, padding=[1, 1]) + x, (4, 4, 3, 3)),
+    "a function": lambda: by_constant(lambda x, w: relay.tanh(nn.conv2d(x, w)), (8, 4, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", [*EXACT, *PARTLY])
+def test_exact_integers_are_those_of_floats(name):
+    params, real = {**EXACT, **PARTLY}[name]()
+    mod = relay.IRModule.from_expr(relay.Function(params, back(real)))
+    integers = transform.FakeQuantizationToInteger(exact=True)(mod)
+    found = count(integers)
+    assert any(op.startswith(("qnn.conv2d", "qnn.dense")) for op in found)
+    assert ("qnn.requantize" in found) == (name in EXACT) and ("qnn.quantize" in found) >= (name in PARTLY)
+    inputs = [
+        np.random.default_rng(2).integers(-128, 128, p.type_annotation.concrete_shape).astype("int8") for p in params
+    ]
+    for expected, got in zip(values(mod, inputs), values(integers, inputs), strict=True):
+        assert expected.dtype == got.dtype and expected.std() > 5
+        difference = np.abs(expected.astype(int) - got.astype(int))
+        assert difference.max() <= 1 and (difference > 0).mean() < 0.02  # floats that are nearly halves
+
+
+def test_what_exact_leaves_in_floats():
+    # These would be rounded twice, or have a weight that is not constant, which no instruction takes.
+    for params, body in (CASES["mean"][1](), CASES["add"][1](), CASES["concatenate"][1](), CASES["conv2d"][1]()):
+        mod = transform.InferType()(relay.IRModule.from_expr(relay.Function(params, body)))
+        assert transform.FakeQuantizationToInteger(exact=True)(mod) == mod
+
+
+def test_bytes_are_stored_instead_of_floats():
+    # The shortcut's result is dequantised by the group that adds it, not by the one that computes it.
+    params, (main, shortcut) = by_constant(
+        lambda x, w: [
+            relay.qnn.dequantize(back(nn.conv2d(f(x), w)), relay.const(0.1), relay.const(-2))
+            for f in (nn.relu, lambda e: e)
+        ],
+        (8, 4, 3, 3),
+    )
+    mod = relay.IRModule.from_expr(relay.Function(params, back(main + shortcut, 0.2)))
+    mod = transform.FuseOps()(transform.FoldConstant()(transform.FakeQuantizationToInteger(exact=True)(mod)))
+    groups = [c for c in _calls(mod["main"]) if isinstance(c.op, relay.Function)]
+    assert len(groups) == 3 and {str(c.checked_type.dtype) for c in groups} == {"int8"}
+    (x,) = inputs = [np.random.default_rng(2).integers(-128, 128, IMAGE).astype("int8")]
+    np.testing.assert_array_equal(values(mod, inputs)[0], relay.compile(mod)(x))
+
+
 def test_softmax_on_request():
     x, real = quantized("x", (2, 8), scale=0.1, zero=0)
     mod = relay.module(back(nn.softmax(real), scale=1 / 256, zero=-128))

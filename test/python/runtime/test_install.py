@@ -98,6 +98,54 @@ int main(int argc, char** argv) {
 }
 """
 
+SESSIONS = """
+#include <relay/runtime/relay_c.h>
+#include <stdio.h>
+static int64_t row_shape[2] = {1, 2}, at_shape[2] = {1, 1}, at;
+static float row[2] = {1, 1};
+static int failed(relay_status status) { return status != RELAY_OK && puts(relay_last_error()); }
+
+int main(int argc, char** argv) {
+  relay_model* model;
+  relay_session *first, *second;
+  if (failed(relay_model_load(argv[1], NULL, &model))) return 1;
+  if (failed(relay_session_new(model, &first)) || failed(relay_session_new(model, &second))) return 1;
+  relay_model_free(model); /* sessions keep what they need */
+  relay_port port;
+  if (failed(relay_session_state(first, 0, &port))) return 1;
+  printf("%zu %s %d\\n", relay_session_state_count(first), port.name, (int)port.rank);
+  relay_tensor in[2] = {{row, row_shape, 2, RELAY_FLOAT32, NULL}, {&at, at_shape, 2, RELAY_INT64, NULL}}, keys;
+  for (at = 0; at < 2; ++at) {
+    relay_tensor out = {0};
+    row[0] = at + 1;
+    if (failed(relay_session_run(first, in, 2, &out, 1))) return 1;
+    relay_tensor_release(&out);
+  }
+  if (failed(relay_session_get(first, 0, &keys)) || failed(relay_session_set(second, 0, &keys))) return 1;
+  if (failed(relay_session_reset(first))) return 1;
+  relay_tensor_release(&keys);
+  at = 3;
+  for (int i = 0; i < 2; ++i) {
+    relay_tensor out = {0};
+    if (failed(relay_session_run(i ? second : first, in, 2, &out, 1))) return 1;
+    if (failed(relay_session_get(i ? second : first, 0, &keys))) return 1;
+    const float* now = keys.data;
+    printf("%g %g %g %g\\n", now[0], now[2], now[4], now[6]);
+    relay_tensor_release(&out);
+    relay_tensor_release(&keys);
+  }
+  at = 9; /* out of range */
+  relay_tensor out = {0};
+  printf("%d", (int)relay_session_run(first, in, 2, &out, 1));
+  at = 0;
+  printf(" %d", (int)relay_session_run(first, in, 2, &out, 1));
+  puts(relay_session_run(first, in, 1, &out, 1) == RELAY_WRONG_INPUT ? " refused" : " taken");
+  relay_session_free(first);
+  relay_session_free(second);
+  return 0;
+}
+"""
+
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
@@ -177,6 +225,14 @@ def @main(%row: Tensor[(1, 2), float32], %at: Tensor[(1, 1), int64], %keys: Tens
         capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(installed / "lib")},
     )  # fmt: skip
     assert done.returncode == 0 and done.stdout.splitlines() == ["-1 2", "1 1 0", "3 1 2", "2 3 4 1", "1"], done
+    (tmp_path / "sessions.c").write_text(SESSIONS)
+    relay.compile(module, donate={"keys": 1}).save(tmp_path / "sessions.rart")
+    subprocess.run(["cc", tmp_path / "sessions.c", *flags, "-o", tmp_path / "sessions"], check=True)
+    done = subprocess.run(
+        [tmp_path / "sessions", tmp_path / "sessions.rart"],
+        capture_output=True, text=True, env={"LD_LIBRARY_PATH": str(installed / "lib")},
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["1 keys 2", "0 0 0 2", "1 2 0 2", "4 4 refused"], done
 
 
 def test_cmake(installed, tmp_path):

@@ -21,10 +21,11 @@ def spread(value, axis, rank):
     return value.reshape(shape)
 
 
-def quantize(data, scale, zero, axis, dtype):
+def quantize(data, scale, zero, axis, dtype, round_first):
     least, most = limits(dtype)
     data = np.asarray(data, "float64")
-    real = data / spread(scale, axis, data.ndim) + spread(zero, axis, data.ndim)
+    steps = data / spread(scale, axis, data.ndim)
+    real = (np.rint(steps) if round_first else steps) + spread(zero, axis, data.ndim)
     return torch.as_tensor(np.rint(np.clip(real, least, most)).astype("int64"))
 
 

@@ -15,6 +15,7 @@ from ... import _core, op
 from ..._core import Dim, Expr
 from ...data.arrays import array
 from ...ir.expr import const
+from ..common import problems
 
 IN_EVALUATION = "call module.eval() before the export"
 OTHER_OPERATORS = (
@@ -23,14 +24,14 @@ OTHER_OPERATORS = (
 )
 
 
-class Refused(Exception):
+class Refused(problems.Refused):
     """This form of an operator cannot be imported. The text is the reason, and `help` says what to do instead."""
 
     nodes: tuple = ()
 
     def __init__(self, why: str, nodes=(), help: str = "write this part in another form"):
-        super().__init__(why)
-        self.nodes, self.help = tuple(nodes), help
+        super().__init__(why, help)
+        self.nodes = tuple(nodes)
 
 
 class UnknownSize(Refused):

@@ -7,16 +7,16 @@ call changes are results before the module's, as in torch.export; such buffers a
 
 from __future__ import annotations
 
-import collections
 import operator
 
 import torch
 
 from ... import op
 from ..._core import Call, Dim, Function, IRModule, Let, Tuple, TupleGetItem, infer_expr
-from ..._core import told as told_by_core
 from ...errors import CompileError, wrong_input
 from ...ir.expr import var
+from ..common import problems
+from ..common.provenance import Fates
 from . import apart, control
 from .conversion import (
     OTHER_OPERATORS,
@@ -35,7 +35,7 @@ from .conversion import (
     sizes_of,
 )
 from .draws import draws
-from .provenance import Fates, line_of
+from .provenance import line_of, name_of
 from .table import CHECKS, COMPLEX, LOCK, OPERATORS, TO_COMPLEX, WAYS_OUT, key_of
 
 
@@ -108,35 +108,17 @@ def _missing(node) -> Refused:
     return Refused(f"operator {target}", help=OTHER_OPERATORS)
 
 
-class Problems:
+class Problems(problems.Problems):
     """The nodes that cannot be imported, by operator and reason, with the first node of each."""
 
     def __init__(self):
-        self._first, self._counts, self._help = {}, collections.Counter(), {}
+        super().__init__("the PyTorch program", "make the program take and return only tensors")
         self.nodes = set()  # in all graphs
 
     def add(self, node, what: str, outer: str = "", help: str = "") -> None:
         """Adds a problem and its remedy. `outer` is the line of the node that contains its graph."""
-        self._help.setdefault(what, help)
-        self._first.setdefault(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "")
-        self._counts[what] += 1
+        self.record(what, f", first in `{node.name}`{line_of(node) or outer}" if node is not None else "", help)
         self.nodes.add(node)
-
-    def tell(self) -> None:
-        if not self._counts:
-            return
-        lines, remedies = [], {}  # without repetitions, in the order of the problems
-        for what, count in self._counts.most_common():
-            often = f" ({count} times)" if count > 1 and self._first[what] else ""
-            lines.append(f"{what}{often}{self._first[what]}")
-            remedies[self._help[what] or "make the program take and return only tensors"] = None
-        raise CompileError(
-            *told_by_core(
-                "unsupported_operator",
-                "the PyTorch program cannot be imported: " + "; ".join(lines),
-                "; ".join(remedies),
-            )
-        )
 
 
 class NamedAlready(Exception):
@@ -160,7 +142,7 @@ class Graph:
     def nodes(self) -> None:
         for node in self.graph_module.graph.nodes:
             if node.op == "call_function":
-                with self.fates.of(node):
+                with self.fates.of(name_of(node)):
                     self._node(node)
             elif node.op == "get_attr":
                 self._attribute(node)
@@ -280,7 +262,8 @@ class Graph:
             made = self._converted(node, key)
             if node.target is not operator.getitem:
                 operands = [self.values.get(one) for one in node.all_input_nodes]
-                self.fates.converted(node, made, operands, bool(control.kind(node.target)))
+                results = [one for one in (made if isinstance(made, list) else [made]) if one is not None]
+                self.fates.converted(name_of(node), results, operands, bool(control.kind(node.target)))
             self.values[node] = self._sized(node, made)
         except NamedAlready:
             self.failed.add(node)

@@ -89,6 +89,7 @@ CKernelWriter::Text CKernelWriter::constant(const Expr& e) {
   const int64_t v = e->ivalue;
   if (t == DType::uint64() && v < 0) return {format("UINT64_C({})", static_cast<uint64_t>(v))};
   if (v == INT64_MIN) return {"INT64_MIN"};
+  if (t == DType::int32() && v == INT32_MIN) return {"INT32_MIN"};
   if (v >= INT32_MIN + int64_t{1} && v <= INT32_MAX) return {format("{}", v), v < 0 ? Prefix : Atom};
   return {format("INT64_C({})", v)};
 }
@@ -157,9 +158,25 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
   }
 }
 
+// The same sums as those that codegen/llvm contracts: a product that may not be fused is Rounded.
+CKernelWriter::Text CKernelWriter::multiply_add(const Expr& e) {
+  auto is_product = [](const Expr& x) { return x->kind == Kind::Binary && x->binary == BinaryOp::Mul; };
+  const DType t = e->dtype;
+  if (!form_.fuses_products || !t.is_float() || t.bits < 32 || e->binary == BinaryOp::Mul) return {};
+  const bool subtract = e->binary == BinaryOp::Sub, first = is_product(e->args[0]);
+  const Expr &product = e->args[first ? 0 : 1], &other = e->args[first ? 1 : 0];
+  if (!is_product(product)) return {};
+  auto negated = [](const Text& text) { return Text{"-" + in(text, Atom), Prefix, text.depth + 1}; };
+  Text p = value(product->args[0]), q = value(product->args[1]), sum = value(other);
+  if (subtract && first) sum = negated(sum);
+  if (subtract && !first) p = negated(p);
+  return call(helpers_.multiply_add(t), {p, q, sum});
+}
+
 // Sums, differences and products. Those of loaded integers wrap around, as unsigned numbers do in C.
 CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const DType t = e->dtype;
+  if (const Text fused = multiply_add(e); !fused.text.empty()) return fused;
   const Text a = value(e->args[0]), b = value(e->args[1]);
   const bool product = e->binary == BinaryOp::Mul;
   const char* symbol = product ? "*" : e->binary == BinaryOp::Add ? "+" : "-";
@@ -255,6 +272,7 @@ CKernelWriter::Text CKernelWriter::reinterpret(const Expr& e) {
 }
 
 std::string CKernelWriter::element(const loop::Buffer& buffer, const scalar::Exprs& indices) {
+  if (const std::optional<std::string> scalar = scalar_of(buffer, indices)) return *scalar;
   Expr flat = scalar::imm(0);
   for (size_t d = 0; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
   kept_.push_back(flat);

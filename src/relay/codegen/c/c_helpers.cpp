@@ -136,6 +136,15 @@ std::string CHelpers::from_bits(DType t) {
                           t.bits, name, c_value_type(t)));
 }
 
+std::string CHelpers::multiply_add(DType t) {
+  const std::string name = format("relay_multiply_add_{}", suffix(t));
+  return add(name,
+             filled(format("static inline $T {}($T a, $T b, $T c) {{\n#ifdef RELAY_FMA\n  return fma$f(a, b, c);\n"
+                           "#else\n  return a * b + c;\n#endif\n}}\n",
+                           name),
+                    t));
+}
+
 // Half to even: 11 bits of significand and least exponent -14, or 8 and -126.
 std::string CHelpers::round(DType half) {
   const bool brain = half == DType::bfloat16();

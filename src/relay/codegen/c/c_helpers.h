@@ -16,6 +16,9 @@ std::string c_value_type(DType t);
 std::string c_stored_type(DType t);
 inline bool is_half(DType t) { return t.is_float() && t.bits == 16; }
 
+// The name of a kernel's function, since kernels may have names of C's own, such as `floor`.
+inline std::string c_name(const std::string& kernel) { return "kernel_" + kernel; }
+
 class CHelpers {
  public:
   // Each returns the name of a function.
@@ -24,6 +27,7 @@ class CHelpers {
   std::string to_integer(DType t);                   // of a double: truncates, saturates, 0 for NaN
   std::string bits_of(DType t);                      // of a float or double: uint32_t or uint64_t
   std::string from_bits(DType t);                    // and back
+  std::string multiply_add(DType t);                 // of three values: a * b + c; one rounding if RELAY_FMA is defined
   std::string round(DType half);                     // of a double: the nearest value of that type, as a float
   std::string load(DType half);                      // of a uint16_t: a float
   std::string store(DType half);                     // of a float that is a value of the type: a uint16_t

@@ -2,7 +2,6 @@
 
 #include <cctype>
 
-#include "relay/codegen/c/c_source.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -42,6 +41,10 @@ std::string CKernelWriter::run() {
   nested(kernel_.body);
   const std::string body = std::move(lines());
   blocks_.pop_back();
+  return form_.is_static ? static_function(task, body) : called_by_pointer(task, body);
+}
+
+std::string CKernelWriter::called_by_pointer(const std::string& task, const std::string& body) {
   for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
     if (const void* v = kernel_.shape_vars[i].get(); used_.count(v))
       line(format("const int64_t {} = shape[{}];", names_[v], i));
@@ -57,6 +60,26 @@ std::string CKernelWriter::run() {
       "++{4}) {{\n"
       "{5}  }}\n}}\n",
       kernel_.name, scratch_most_, c_name(kernel_.name), lines(), task, body);
+}
+
+std::string CKernelWriter::static_function(const std::string& task, const std::string& body) {
+  statement_begins({kernel_.tasks});
+  const std::string tasks = in(value(kernel_.tasks), Sum);
+  std::vector<std::string> params, unused;
+  for (const loop::BufferRef& b : kernel_.params) {
+    params.push_back(format("{}{} *{}{}", b->read_only ? "const " : "", c_stored_type(b->dtype),
+                            form_.may_overlap ? "" : "restrict ", names_[b.get()]));
+    if (!used_.count(b.get())) unused.push_back(format("(void){}", names_[b.get()]));
+  }
+  for (const Expr& v : kernel_.shape_vars) {
+    params.push_back(format("int64_t {}", names_[v.get()]));
+    if (!used_.count(v.get())) unused.push_back(format("(void){}", names_[v.get()]));
+  }
+  if (scratch_most_ > 0) params.push_back("void *scratch");
+  if (params.empty()) params.push_back("void");
+  if (!unused.empty()) line(format("{};", join(unused, ", ")));
+  return format("RELAY_KERNEL void {0}({1}) {{\n{2}  for (int64_t {3} = 0; {3} < {4}; ++{3}) {{\n{5}  }}\n}}\n",
+                c_name(kernel_.name), join(params, ", "), lines(), task, tasks, body);
 }
 
 void CKernelWriter::nested(const Stmt& s) {
@@ -130,6 +153,7 @@ void CKernelWriter::let(const Stmt& s) {
 }
 
 void CKernelWriter::store(const Stmt& s) {
+  if (const std::optional<std::string> scalar = scalar_of(*s->buffer, s->indices); scalar && scalar->empty()) return;
   scalar::Exprs all = s->indices;
   all.push_back(s->value), all.push_back(s->condition);
   statement_begins(all);
@@ -150,13 +174,14 @@ void CKernelWriter::store(const Stmt& s) {
 }
 
 void CKernelWriter::alloc(const Stmt& s) {
+  if (alloc_tile(s)) return;
   const loop::Buffer& b = *s->buffer;
   int64_t elements = 1;
   for (const Expr& e : b.shape) elements *= e->ivalue;
   const std::string type = c_stored_type(b.dtype), name = names_[&b] = unique(b.name);
   const int64_t before = scratch_used_;
   if (b.scope == Scope::Scratch) {
-    line(format("{0} *const {1} = ({0} *)((char *)scratch + {2});", type, name, before));
+    line(format("{0} *const {1} = ({0} *)(void *)((char *)scratch + {2});", type, name, before));
     scratch_used_ += (elements * b.dtype.bytes() + 63) / 64 * 64;
     scratch_most_ = std::max(scratch_most_, scratch_used_);
   } else {
@@ -164,24 +189,6 @@ void CKernelWriter::alloc(const Stmt& s) {
   }
   stmt(s->body[0]);
   scratch_used_ = before;
-}
-
-std::string c_name(const std::string& kernel) { return "kernel_" + kernel; }
-
-std::string c_source(std::span<const loop::Kernel> kernels) {
-  CHelpers helpers;
-  std::string functions;
-  for (const loop::Kernel& kernel : kernels) {
-    loop::Kernel k = kernel;
-    auto expanded = [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
-    k.body = loop::rewrite(
-        k.body, [](const Stmt& s) { return s; }, [&](const scalar::Expr& e) { return scalar::rewrite(e, expanded); });
-    functions += "\n" + CKernelWriter(k, helpers).run();
-  }
-  return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
-         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n"
-         "#ifdef __clang__ /* other compilers do not contract in C99 */\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n" +
-         helpers.text_for(functions) + functions;
 }
 
 }  // namespace relay::codegen

@@ -1,7 +1,8 @@
 // CKernelWriter: writes a kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
-// c_expr.cpp.
+// c_expr.cpp, register tiles in c_tile.cpp.
 #pragma once
 
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -10,10 +11,24 @@
 
 namespace relay::codegen {
 
+// The form of a kernel's C function.
+struct CKernelForm {
+  // static, with typed parameters, over all tasks; otherwise as in codegen.h
+  bool is_static = false;
+  bool may_overlap = false;     // arrays that it gets may overlap: no `restrict`
+  bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
+};
+
+// The kernel with the loops unrolled that index a register buffer, so that its elements can be scalars. Loops over the
+// lanes of vectors stay loops if `keep_lanes`.
+loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes);
+
 class CKernelWriter {
  public:
-  CKernelWriter(const loop::Kernel& kernel, CHelpers& helpers) : kernel_(kernel), helpers_(helpers) {}
+  CKernelWriter(const loop::Kernel& kernel, CHelpers& helpers, const CKernelForm& form = {})
+      : kernel_(kernel), helpers_(helpers), form_(form) {}
   std::string run();
+  int64_t scratch_bytes() const { return scratch_most_; }  // after run()
 
  private:
   using Expr = scalar::Expr;
@@ -31,11 +46,19 @@ class CKernelWriter {
     std::unordered_map<const scalar::Node*, std::string> known;
   };
 
+  // A register buffer whose elements are scalars, by flat index. Elements that nothing reads have no name.
+  using Tile = std::map<int64_t, std::string>;
+
+  // --- functions
+  std::string static_function(const std::string& task, const std::string& body);
+  std::string called_by_pointer(const std::string& task, const std::string& body);
+
   // --- statements
   void stmt(const loop::Stmt& s);
   void let(const loop::Stmt& s);
   void store(const loop::Stmt& s);
   void alloc(const loop::Stmt& s);
+  bool alloc_tile(const loop::Stmt& s);               // false if the buffer has to be an array
   void statement_begins(const scalar::Exprs& exprs);  // expressions that it uses more than once are computed once
   void line(const std::string& text) { lines() += std::string(static_cast<size_t>(2 * indent_), ' ') + text + "\n"; }
   void nested(const loop::Stmt& s);
@@ -50,6 +73,7 @@ class CKernelWriter {
   Text float_unary(const Expr& e);
   Text binary(const Expr& e);
   Text arithmetic(const Expr& e);
+  Text multiply_add(const Expr& e);  // empty if `e` is not the sum or difference of a product
   Text select(const Expr& e);
   Text cast(const Expr& e);
   Text reinterpret(const Expr& e);
@@ -60,17 +84,21 @@ class CKernelWriter {
   static std::string in(const Text& text, Binding least);
   Text rounded(Text text, DType t);
   std::string element(const loop::Buffer& buffer, const scalar::Exprs& indices);
+  // Unset if the element is not a scalar; empty if nothing reads it.
+  std::optional<std::string> scalar_of(const loop::Buffer& buffer, const scalar::Exprs& indices) const;
   bool is_index(const Expr& e);  // integer arithmetic without loads, which never overflows
   Text named(const Expr& e, const Text& text);
 
   const loop::Kernel& kernel_;
   CHelpers& helpers_;
+  const CKernelForm form_;
   std::vector<Block> blocks_{1};
   int indent_ = 1;
   int64_t scratch_used_ = 0, scratch_most_ = 0;
   std::set<std::string> used_names_;
-  std::set<const void*> used_;                             // variables and arrays that are read or written
-  std::unordered_map<const void*, std::string> names_;     // of variables and arrays
+  std::set<const void*> used_;                          // variables and arrays that are read or written
+  std::unordered_map<const void*, std::string> names_;  // of variables and arrays
+  std::unordered_map<const void*, Tile> tiles_;
   std::unordered_map<const scalar::Node*, int> uses_;      // in the current statement
   std::unordered_map<const scalar::Node*, bool> indices_;  // is_index()
   std::set<const scalar::Node*> of_loads_;                 // variables that depend on a loaded value

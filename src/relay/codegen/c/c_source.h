@@ -10,14 +10,35 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
+#include "relay/codegen/c/c_helpers.h"
 #include "relay/loop/loop.h"
 
 namespace relay::codegen {
 
-// The function's name, since kernels may have names of C's own, such as `floor`.
-std::string c_name(const std::string& kernel);
 // `kernels`: as lowering made them.
 std::string c_source(std::span<const loop::Kernel> kernels);
+
+// --- functions of a program (relay/c_project) ------------------------------------------------------------------------
+// Each kernel is a static function over all of its tasks: its arrays as typed pointers, then its shape variables, then,
+// if it has any, its scratch memory. Register tiles are scalars.
+struct CKernel {
+  const loop::Kernel* kernel = nullptr;
+  bool may_overlap = false;  // two of its arrays share memory in some call
+};
+struct CFunctionOptions {
+  bool library_math = false;  // exp, tanh and similar functions are the C library's, otherwise polynomials
+  bool keep_lanes = false;    // loops over the lanes of vectors stay loops, for the C compiler to vectorise
+};
+struct CFunction {
+  std::string name, text;
+  int64_t scratch_bytes = 0;  // 0: it has no such parameter
+};
+struct CFunctions {
+  std::string helpers;               // in front of the functions, behind math.h, stdint.h and string.h
+  std::vector<CFunction> functions;  // by kernel
+};
+CFunctions c_functions(std::span<const CKernel> kernels, const CFunctionOptions& options);
 
 }  // namespace relay::codegen

@@ -1,5 +1,5 @@
-// From loops to machine code in memory: the passes before code generation, the LLVM module, its target machine and the
-// few passes that LLVM's code generator needs.
+// From prepared kernels to machine code in memory: the LLVM module, its target machine and the few passes that LLVM's
+// code generator needs.
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -8,13 +8,8 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
-#include <algorithm>
-#include <atomic>
 #include <mutex>
-#include <system_error>
-#include <thread>
 
-#include "relay/base/interrupt.h"
 #include "relay/codegen/llvm/llvm_kernel.h"
 #include "relay/codegen/registers.h"
 
@@ -31,13 +26,12 @@ static const llvm::Target* back_end(const TargetDesc& target, std::string& error
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(target.triple), error);
 }
 
-// True if the back end is linked in; llc compiles for the others.
-static bool is_linked(const TargetDesc& target) {
+bool is_linked(const TargetDesc& target) {
   std::string ignored;
   return back_end(target, ignored) != nullptr;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit) {
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target) {
   std::string error, features;
   const llvm::Target* found = back_end(target, error);
   if (!found)
@@ -49,11 +43,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(
       found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
-                                 std::nullopt, llvm::CodeGenOptLevel::Default, jit));
+                                 std::nullopt, llvm::CodeGenOptLevel::Default));
   return machine;
 }
 
-Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
+Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> prepared,
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine) {
   const llvm::Triple triple(target.triple);
@@ -69,8 +63,8 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
   module->setTargetTriple(triple);
   module->setPICLevel(llvm::PICLevel::BigPIC);
   Diagnostics errors;
-  for (const loop::Kernel& k : kernels) {
-    Status status = emit_kernel(prepare(k, target), target, *module);
+  for (const loop::Kernel& k : prepared) {
+    Status status = emit_kernel(k, target, *module);
     if (!status) errors.insert(errors.end(), status.errors().begin(), status.errors().end());
   }
   if (!errors.empty()) return errors;
@@ -78,89 +72,76 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
   std::string message;
   llvm::raw_string_ostream stream(message);
   RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of {} is malformed: {}",
-              kernels.empty() ? "functions" : "kernel " + kernels[0].name, message);
+              prepared.empty() ? "functions" : "kernel " + prepared[0].name, message);
   return module;
 }
 
-Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
+static std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;
-  llvm::CodeGenFileType type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  RELAY_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, type), "the target cannot emit this kind of file");
+  RELAY_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
+              "the target cannot emit assembly");
   passes.run(module);
   return std::string(code.data(), code.size());
 }
 
-Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
-                                   const TargetDesc& target, bool jit) {
-  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, jit));
-  llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, machine.get()));
-  return emit_code(*module, *machine, false);
-}
+namespace {
 
-Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
-  if (is_linked(target)) return compile_object(kernels, nullptr, target, false);
-  llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, nullptr, target, context, nullptr));
-  return foreign_code(*module, target, false);
-}
-
-Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
-                                                 const runtime::Program* functions, const TargetDesc& target,
-                                                 int threads, bool jit) {
-  // The number of threads must not affect the result.
-  size_t batch = std::clamp<size_t>(kernels.size() / 8, 1, 16), kernel_batches = (kernels.size() + batch - 1) / batch,
-         batches = std::max<size_t>(kernel_batches + (functions != nullptr), 1);
-  std::vector<std::string> objects(batches);
-  std::vector<Diagnostics> errors(batches);
-  std::vector<std::exception_ptr> failures(batches);
-  std::atomic<size_t> next = 0;
-  auto work = [&, flag = interrupt_flag] {
-    InterruptScope scope(flag);
-    for (size_t i; (i = next++) < batches;) {
-      try {
-        check_interrupt();
-        bool last = i == kernel_batches;  // the functions
-        size_t first = last ? kernels.size() : i * batch;
-        Result<std::string> object = compile_object(kernels.subspan(first, std::min(batch, kernels.size() - first)),
-                                                    last ? functions : nullptr, target, jit);
-        if (object)
-          objects[i] = *std::move(object);
-        else
-          errors[i] = object.errors();
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < std::min<size_t>(static_cast<size_t>(std::max(threads, 1)), batches); ++i) try {
-      helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // no thread can be created: the others take over its share
-    }
-  work();
-  for (std::thread& t : helpers) t.join();
-  Diagnostics all;
-  for (size_t i = 0; i < batches; ++i) {
-    if (failures[i]) std::rethrow_exception(failures[i]);
-    all.insert(all.end(), errors[i].begin(), errors[i].end());
+class Writer : public ObjectWriter {
+ public:
+  Writer(const TargetDesc& target, std::unique_ptr<llvm::TargetMachine> machine)
+      : target_(target), machine_(std::move(machine)) {
+    RELAY_CHECK(!machine_->addPassesToEmitFile(passes_, stream_, nullptr, llvm::CodeGenFileType::ObjectFile),
+                "the target cannot emit object files");
   }
-  if (!all.empty()) return all;
-  return objects;
+  Result<std::string> write(std::span<const loop::Kernel> prepared, const runtime::Program* functions) override {
+    RELAY_ASSIGN(const std::unique_ptr<llvm::Module> module,
+                 build_module(prepared, functions, target_, context_, machine_.get()));
+    code_.clear();
+    passes_.run(*module);
+    return std::string(code_.data(), code_.size());
+  }
+
+ private:
+  const TargetDesc target_;
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  llvm::SmallString<0> code_;
+  llvm::raw_svector_ostream stream_{code_};
+  llvm::legacy::PassManager passes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target) {
+  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target));
+  return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(target, std::move(machine)));
+}
+
+static std::vector<loop::Kernel> prepare_all(std::span<const loop::Kernel> kernels) {
+  std::vector<loop::Kernel> out;
+  for (const loop::Kernel& k : kernels) out.push_back(prepare(k));
+  return out;
+}
+
+Result<std::string> foreign_object(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
+               build_module(prepare_all(kernels), nullptr, target, context, nullptr));
+  return foreign_code(*module, target, false);
 }
 
 static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    const TargetDesc& target, bool assembly) {
   std::unique_ptr<llvm::TargetMachine> machine;
   if (is_linked(target)) {
-    RELAY_ASSIGN(machine, target_machine(target, false));
+    RELAY_ASSIGN(machine, target_machine(target));
   }
   llvm::LLVMContext context;
-  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module(kernels, functions, target, context, machine.get()));
-  if (assembly) return machine ? emit_code(*module, *machine, true) : foreign_code(*module, target, true);
+  RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
+               build_module(prepare_all(kernels), functions, target, context, machine.get()));
+  if (assembly) return machine ? assembly_of(*module, *machine) : foreign_code(*module, target, true);
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);

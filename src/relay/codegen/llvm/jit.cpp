@@ -1,4 +1,4 @@
-// Kernels compiled and linked into this process: one linker session places all object files.
+// Kernels linked into this process: one linker session places all object files.
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
@@ -24,14 +24,14 @@ void must(llvm::Error error, const char* what) {
 
 class Linked : public KernelLibrary {
  public:
-  explicit Linked(const std::vector<std::string>& objects, const std::vector<std::string>& names)
+  Linked(std::span<const std::string_view> objects, const std::vector<std::string>& names)
       : session_(must(orc::SelfExecutorProcessControl::Create(), "start the linker")),
         linker_(session_, must(llvm::jitlink::InProcessMemoryManager::Create(), "memory for code")),
         library_(session_.createBareJITDylib("kernels")) {
     library_.addGenerator(
         must(orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0'), "symbols of the process"));
-    for (const std::string& object : objects)
-      must(linker_.add(library_, llvm::MemoryBuffer::getMemBufferCopy(object, "kernel")), "add an object file");
+    for (std::string_view object : objects)
+      must(linker_.add(library_, llvm::MemoryBuffer::getMemBuffer(object, "kernel", false)), "add an object file");
     orc::SymbolLookupSet wanted;
     for (const std::string& name : names) wanted.add(session_.intern(name));
     orc::SymbolMap found = must(
@@ -61,13 +61,9 @@ class Linked : public KernelLibrary {
 
 }  // namespace
 
-Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,
-                                           const runtime::Program* functions) {
-  RELAY_ASSIGN(std::vector<std::string> objects, compile_objects(kernels, functions, target, threads, true));
-  std::vector<std::string> names;
-  for (const loop::Kernel& k : kernels) names.push_back(k.name);
-  if (functions) names.push_back(RELAY_FUNCTIONS);
-  return std::shared_ptr<KernelLibrary>(std::make_shared<Linked>(objects, names));
+std::shared_ptr<KernelLibrary> link_here(std::span<const std::string_view> objects,
+                                         const std::vector<std::string>& names) {
+  return std::make_shared<Linked>(objects, names);
 }
 
 }  // namespace relay::codegen

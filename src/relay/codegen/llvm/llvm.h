@@ -2,20 +2,15 @@
 // target/.
 #pragma once
 
-#include <memory>
-#include <span>
-
-#include "relay/codegen/codegen.h"
-#include "relay/runtime/program/program.h"
+#include "relay/codegen/backend.h"
 
 namespace relay::codegen {
 
-// Compiles in process (ORC), up to `threads` kernels at a time. Kernels are passed as lowering made them; prepare() is
-// called here. Refuses the same kernels as check(). `functions`: a valid program whose functions are compiled too.
+// A backend with up to `threads` threads.
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads);
+// Each of these is one call of a backend of its own.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);
-// A relocatable object file / a shared library image (linked by lld, no undefined symbols; compiled by `threads`
-// threads).
 Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target);
 Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                    const runtime::Program* functions = nullptr, int threads = 1);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/codegen/backend.h"
 #include "relay/codegen/llvm/llvm.h"
 
 namespace llvm {
@@ -26,23 +27,34 @@ Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm:
 // Adds the functions of a valid program, and the table of functions for the runtime (runtime/functions/native.h).
 void emit_functions(const runtime::Program& program, const TargetDesc& target, llvm::Module& module);
 
-Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, bool jit);
-// Calls prepare() and emit_kernel() for each kernel, in a new module, and adds the functions of a program unless it is
-// null. Without a machine, the module has the target's triple but no data layout.
-Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> kernels,
+// True if LLVM's back end for the target is linked in; llc compiles for the others.
+bool is_linked(const TargetDesc& target);
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target);
+// A new module with prepared kernels, and the functions of a program unless it is null. Without a machine, the module
+// has the target's triple but no data layout.
+Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> prepared,
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine);
-// Machine code of a module: an object file or assembly text.
-Result<std::string> emit_code(llvm::Module& module, llvm::TargetMachine& machine, bool assembly);
-// The same with llc, for a module whose processor's back end is not linked in.
+// Machine code of a module made by llc, for a processor whose back end is not linked in: an object file or assembly
+// text.
 Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);
-// Performs all of these steps for one object.
-Result<std::string> compile_object(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
-                                   const TargetDesc& target, bool jit);
-// Compiles several objects: threads take batches of kernels and compile each batch into one (LLVM costs 1.8 ms per
-// object before the first kernel), the functions into another. The result is the same for any number of threads.
-Result<std::vector<std::string>> compile_objects(std::span<const loop::Kernel> kernels,
-                                                 const runtime::Program* functions, const TargetDesc& target,
-                                                 int threads, bool jit);
+// An object file made by llc, of kernels as lowering made them.
+Result<std::string> foreign_object(std::span<const loop::Kernel> kernels, const TargetDesc& target);
+
+// Makes object files one after another. Its first costs as much as several kernels: LLVM sets up some hundred passes.
+class ObjectWriter {
+ public:
+  virtual ~ObjectWriter() = default;
+  // An object file of prepared kernels, and of the functions of a program unless it is null. After an error, the writer
+  // must not be used again.
+  virtual Result<std::string> write(std::span<const loop::Kernel> prepared, const runtime::Program* functions) = 0;
+};
+Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target);
+
+// Links object files into this process; `names`: the kernels in them, and RELAY_FUNCTIONS if they contain functions.
+std::shared_ptr<KernelLibrary> link_here(std::span<const std::string_view> objects,
+                                         const std::vector<std::string>& names);
+// Links object files into one file.
+Result<std::string> link_file(std::span<const std::string_view> objects, CodeForm form);
 
 }  // namespace relay::codegen

@@ -1,5 +1,6 @@
 // Kernels as files: a relocatable object, or a self-contained shared library.
 #include <lld/Common/Driver.h>
+#include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <fstream>
@@ -13,26 +14,29 @@ LLD_HAS_DRIVER(elf)
 
 namespace relay::codegen {
 
-Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
-                                   const runtime::Program* functions, int threads) {
-  RELAY_ASSIGN(std::vector<std::string> objects, compile_objects(kernels, functions, target, threads, false));
+Result<std::string> link_file(std::span<const std::string_view> objects, CodeForm form) {
+  if (form == CodeForm::Object && objects.size() == 1) return std::string(objects[0]);
   TemporaryFolder folder;
   if (!folder.exists()) return cannot_write("a temporary folder");
-  std::string output = folder.file("kernels.so");
-  std::vector<std::string> inputs;
-  for (const std::string& object : objects) {
-    inputs.push_back(folder.file(format("{}.o", inputs.size())));
-    if (!(std::ofstream(inputs.back(), std::ios::binary) << object).flush()) return cannot_write(inputs.back());
+  const std::string input = folder.file("kernels.a"), output = folder.file("kernels");
+  std::vector<llvm::NewArchiveMember> members;  // one file: creating a file takes as long as generating its code
+  for (std::string_view object : objects) members.emplace_back(llvm::MemoryBufferRef(object, "kernel.o"));
+  if (llvm::Error error = llvm::writeArchive(input, members, llvm::SymtabWritingMode::NoSymtab,
+                                             llvm::object::Archive::K_GNU, true, false)) {
+    llvm::consumeError(std::move(error));
+    return cannot_write(input);
   }
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   static std::mutex one_at_a_time;  // the linker has global state
   {
     std::lock_guard<std::mutex> lock(one_at_a_time);
-    std::vector<const char*> arguments = {"ld.lld",           "-shared",       "--no-undefined", "--build-id=none",
-                                          "--hash-style=gnu", "--strip-debug", "--threads=1",    "-o",
-                                          output.c_str()};
-    for (const std::string& input : inputs) arguments.push_back(input.c_str());
+    std::vector<const char*> arguments = {"ld.lld", "--threads=1", "--strip-debug", "-o", output.c_str()};
+    if (form == CodeForm::Object)
+      arguments.push_back("-r");
+    else
+      arguments.insert(arguments.end(), {"-shared", "--no-undefined", "--build-id=none", "--hash-style=gnu"});
+    arguments.insert(arguments.end(), {"--whole-archive", input.c_str()});
     lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
     lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
     RELAY_CHECK(result.retCode == 0, "linking kernels failed: {}", messages);

@@ -473,8 +473,14 @@ Value* Values::float_to_int(Value* v, DType from, DType to) {
   const double low = is_signed(to) ? -std::ldexp(1, digits) : 0;
   // The largest number of the float that the integer can hold.
   const double high = std::ldexp(1, digits) - std::ldexp(1, std::max(digits - exact, 0));
-  Value* number = b.CreateSelect(b.CreateFCmpUNO(v, v), Constant::getNullValue(v->getType()), v);
-  number = float_minmax(true, number, ConstantFP::get(v->getType(), low));
+  Value* number = v;
+  if (is_signed(to)) {
+    number = b.CreateSelect(b.CreateFCmpUNO(v, v), Constant::getNullValue(v->getType()), v);
+    number = float_minmax(true, number, ConstantFP::get(v->getType(), low));
+  } else {  // the maximum of NaN and 0 is 0, in one instruction
+    Constant* zero = Constant::getNullValue(v->getType());
+    number = b.CreateSelect(b.CreateFCmpOGT(v, zero), v, zero);
+  }
   number = float_minmax(false, number, ConstantFP::get(v->getType(), high));
   if (to.bits <= 16) return b.CreateTrunc(b.CreateFPToSI(number, like(v, b.getInt32Ty())), target);
   Value* inside = is_signed(to) ? b.CreateFPToSI(number, target) : b.CreateFPToUI(number, target);

@@ -33,8 +33,8 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
-    "(.relay), a PyTorch model (.pt2, or TorchScript; read by Python) or, for some verbs, a compiled artifact.\n"
-    "/dev/stdin reads from a pipe.";
+    "(.relay), a model of PyTorch (.pt2, or TorchScript) or Keras (.keras, .h5), both read by Python, or, for\n"
+    "some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
@@ -80,25 +80,26 @@ static Diagnostic parse_error(const CLI::ParseError& e, const CLI::App& app, con
   return d;
 }
 
-// A model of PyTorch is read by Python: the same command line goes on there, in place of this process.
+// Models of PyTorch and Keras are read by Python: the same command line goes on there, in place of this process.
 static Status continue_in_python(int argc, const char* const* argv, const CLI::App& app) {
-  if (driver::has_pytorch_importer()) return ok();
+  if (driver::has_python_importer()) return ok();
   for (const CLI::App* verb : app.get_subcommands()) {
     const CLI::Option* model = verb->get_option_no_throw("MODEL");
     if (!model || model->empty()) continue;
     const std::string path = model->as<std::string>();
     const Result<driver::ModelForm> form = input::is_pipe(path) ? driver::ModelForm::Relay : driver::form_of(path);
-    if (!form || *form != driver::ModelForm::PyTorch) continue;
+    const char* package = form ? driver::python_package(*form) : nullptr;
+    if (!package) continue;
     const std::vector<std::string> interpreters = input::python_interpreters(argv[0]);
-    const std::optional<std::string> python = input::python_with(interpreters, {"relay", "torch"});
+    const std::optional<std::string> python = input::python_with(interpreters, {"relay", package});
     if (!python)
       return Diagnostic{
           DiagnosticKind::bad_option,
-          format("{} is a PyTorch model, and no Python with the packages relay and torch was found", path),
+          format("{} is a {}, and no Python with the packages relay and {} was found", path, name(*form), package),
           {},
           {},
           {format("tried: {}", join(interpreters, ", "))},
-          "name one with RELAY_PYTHON=/path/to/python, or export the model to ONNX with torch.onnx.export"};
+          "name one with RELAY_PYTHON=/path/to/python, or export the model to ONNX"};
     std::vector<const char*> words{python->c_str(), "-m", "relay"};
     words.insert(words.end(), argv + 1, argv + argc);
     words.push_back(nullptr);

@@ -1,9 +1,11 @@
 // relay compile: compiles a model to a file that runs without the compiler.
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <iostream>
 
 #include "relay/base/bytes.h"
+#include "relay/driver/c_project.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/input/files.h"
@@ -15,6 +17,10 @@ namespace {
 struct CompileVerbOptions : ModelOptions {
   std::string output, emit;  // emit: empty if the name of the output decides
   bool aot = false, json = false;
+  // of a C project:
+  driver::CProjectOptions project;
+  std::vector<std::string> state, inputs;
+  std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
 
@@ -24,11 +30,50 @@ static std::string size_of(const std::string& path) {
   return ", " + bytes_text(about.st_size);
 }
 
+static Status wrong_option(std::string message, std::string help) {
+  return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
+}
+
+static Status read_project_options(CompileVerbOptions& options) {
+  for (const std::string& text : options.state) {
+    const size_t equals = text.rfind('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+      return wrong_option(format("--state '{}' is not INPUT=RESULT", text), "write it as in --state cache=new_cache");
+    options.project.state[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  if (!c_project::is_c_name(options.project.project.name))
+    return wrong_option(format("'{}' cannot begin names in C", options.project.project.name),
+                        "give a name of letters, digits and underscores that is not a keyword");
+  // Kernels for any processor, unless one is named.
+  if (options.flags.texts["target"].empty()) options.flags.texts["target"] = {driver::c_project_target};
+  options.project.project.model = std::filesystem::path(options.model).filename().string();
+  return ok();
+}
+
+static Status write_project(const CompileVerbOptions& options, const driver::Model& model,
+                            const driver::Compiled& compiled) {
+  RELAY_RETURN_IF_ERROR(driver::check_c_project(compiled));
+  RELAY_ASSIGN(std::vector<Tensor> inputs, driver::recorded_inputs(model.module, options.inputs));
+  RELAY_ASSIGN(const driver::CProject written, driver::c_project(compiled, std::move(inputs), options.project));
+  const c_project::Project& project = written.project;
+  RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
+  if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}", options.output, summary(compiled.report),
+                       project.sizes.constants, project.sizes.workspace,
+                       project.sizes.state ? format(", {} of state", project.sizes.state) : ""));
+  return ok();
+}
+
 static Status compile_to_file(CompileVerbOptions options) {
-  RELAY_RETURN_IF_ERROR(check_output_file(options.output));
   const driver::FileForm form =
       options.emit.empty() ? driver::form_for(options.output) : *driver::file_form(options.emit);
   options.emit = driver::name(form);
+  const bool is_project = form == driver::FileForm::CProject;
+  RELAY_RETURN_IF_ERROR(is_project ? read_project_options(options) : check_output_file(options.output));
+  if (!is_project && !options.for_project.empty())
+    return wrong_option(
+        format("{} applies to C projects, but --emit is {}", join(options.for_project, ", "), options.emit),
+        "add --emit c-project, or leave it out");
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
@@ -48,6 +93,7 @@ static Status compile_to_file(CompileVerbOptions options) {
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   print_notes(compiled.report);
+  if (is_project) return write_project(options, model, compiled);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
@@ -62,6 +108,29 @@ static Status compile_to_file(CompileVerbOptions options) {
   return ok();
 }
 
+static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
+  driver::CProjectOptions& project = options.project;
+  verb.add_option("--name", project.project.name, "C project: beginning of the names of files, functions and constants")
+      ->type_name("NAME")
+      ->capture_default_str();
+  verb.add_flag("--weights-file", project.project.weights_file,
+                "C project: constants in a file to read or map, instead of C arrays");
+  verb.add_flag(
+      "--library-math", project.project.library_math,
+      "C project: exp, tanh and similar functions of the C library, instead of polynomials with the same bits "
+      "on every processor");
+  verb.add_option(
+          "--state", options.state,
+          "C project: INPUT=RESULT, an input that is kept between runs and replaced by a result, which is a name "
+          "or a number (repeat for more)")
+      ->type_name("INPUT=RESULT");
+  verb.add_option(
+          "--input", options.inputs,
+          "C project: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are random (repeat "
+          "for more)")
+      ->type_name("NAME=VALUE");
+}
+
 void add_compile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(
       app, "compile", "Compile a model to a file",
@@ -69,20 +138,29 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       "  relay compile model.onnx -o model.rart --target haswell\n"
       "  relay compile tree.relay -o tree.rart --aot         functions as machine code: runs without the virtual "
       "machine\n"
-      "  relay compile model.onnx -o kernels.o               the kernels only");
+      "  relay compile model.onnx -o kernels.o               the kernels only\n"
+      "  relay compile model.onnx --emit c-project -o model  the whole network as C99: a folder with its build file");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_flags(*verb, options->flags);
-  verb->add_option("-o,--output", options->output, "File to write")->required()->type_name("FILE");
+  verb->add_option("-o,--output", options->output, "File to write; a folder for c-project")
+      ->required()
+      ->type_name("FILE");
   verb->add_option("--emit", options->emit,
                    "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
-                   "C99. Default: by the file name, so for .so, obj for .o, c for .c, otherwise artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "c"}));
+                   "C99; c-project: the whole network as C99 (docs/c-projects.md). Default: by the file name, so for "
+                   ".so, obj for .o, c for .c, otherwise artifact")
+      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "c-project"}));
+  add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
                  "without control flow have no functions)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
-  verb->callback([options, &selected] { selected.run = [options] { return compile_to_file(*options); }; });
+  verb->callback([verb, options, &selected] {
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--state", "--input"})
+      if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
+    selected.run = [options] { return compile_to_file(*options); };
+  });
 }
 
 }  // namespace relay::cli

@@ -71,6 +71,24 @@ static Status read_text(const Texts& texts, std::map<std::string, std::string>& 
   return ok();
 }
 
+static Status read_text(const Texts& texts, driver::Donated& donated) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string input = text.substr(0, equals), result = equals == text.npos ? "" : text.substr(equals + 1);
+    if (input.empty() || (result.empty() && equals != text.npos))
+      return bad_option(format("--donate '{}' is not INPUT or INPUT=RESULT", text),
+                        "write an input and a result, as in --donate keys=new_keys or --donate keys=1");
+    int64_t number = 0;
+    const char* end = result.data() + result.size();
+    const bool is_number = std::from_chars(result.data(), end, number).ptr == end;
+    std::optional<driver::ResultKey> key;
+    if (!result.empty()) key = is_number ? driver::ResultKey(number) : driver::ResultKey(result);
+    if (!donated.emplace(input, std::move(key)).second)
+      return bad_option(format("the input `{}` is donated twice", input), "give --donate once for each input");
+  }
+  return ok();
+}
+
 // --- flags, by type --------------------------------------------------------------------------------------------------
 template <class T>
 constexpr bool is_number = std::is_same_v<T, int> || std::is_same_v<T, int64_t>;

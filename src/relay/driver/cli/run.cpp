@@ -1,6 +1,7 @@
 // relay run: compiles a model (or loads an artifact) and runs it once, on specified or random inputs.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +20,7 @@ namespace relay::cli {
 namespace {
 struct RunOptions : ModelOptions {
   std::vector<std::string> inputs;
-  std::string output;
+  std::string output, state;
   std::string executor = "compiled";
   bool no_cache = false, json = false;
   std::vector<std::string> for_compiling;  // those specified
@@ -153,9 +154,65 @@ static Status check_output(const RunOptions& options) {
   return input::check_output(options.output, read);
 }
 
+static Status check_state(const RunOptions& options) {
+  auto wrong = [](std::string message, std::string help) {
+    return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
+  };
+  if (!options.state.ends_with(".npz"))
+    return wrong(format("--state '{}' is not a .npz file", options.state), "give a name as in --state state.npz");
+  if (options.executor == "debug")
+    return wrong("the debug executor keeps no state", "leave out --state, or choose another executor");
+  return check_output_file(options.state);
+}
+
+namespace {
+// The file of --state and what it holds; unused if the option is not given.
+struct StateFile {
+  std::string path;
+  std::vector<std::pair<std::string, size_t>> states{};  // an input, and the result that replaces it
+};
+}  // namespace
+
+static Result<StateFile> state_file(const RunOptions& options, const runtime::Executable& executable) {
+  StateFile file{options.state};
+  if (file.path.empty()) return file;
+  for (const runtime::Donation& d : executable.program().donations)
+    if (d.result) file.states.emplace_back(executable.inputs()[d.input].name, *d.result);
+  if (file.states.empty())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--state needs a model with state",
+                      {},
+                      {},
+                      {},
+                      "name the input and the result of each state, as in --donate keys=new_keys"};
+  return file;
+}
+
+// The arguments of --input, and those that give the state.
+static std::vector<std::string> with_state(std::vector<std::string> inputs, const StateFile& file) {
+  if (file.path.empty()) return inputs;
+  if (std::filesystem::exists(file.path)) {
+    inputs.push_back(file.path);
+    return inputs;
+  }
+  for (const auto& [input, result] : file.states) inputs.push_back(input + "=zeros");
+  print_message(format("{} does not exist yet: the state begins as zeros", file.path));
+  return inputs;
+}
+
+static Status write_state(const StateFile& file, const std::vector<runtime::Value>& results) {
+  if (file.path.empty()) return ok();
+  input::NamedArrays arrays;
+  for (const auto& [input, result] : file.states) arrays.emplace_back(input, results[result].tensor());
+  RELAY_RETURN_IF_ERROR(input::write_npz(file.path, arrays));
+  print_message(format("wrote the state ({}) to {}", plural(arrays.size(), "array", "arrays"), file.path));
+  return ok();
+}
+
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
+  if (!options.state.empty()) RELAY_RETURN_IF_ERROR(check_state(options));
   if (options.executor == "debug") return run_debug(options);
   RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
   RELAY_ASSIGN(driver::Options compilation, compile_options(options));
@@ -190,8 +247,10 @@ static Status run(const RunOptions& options) {
     for (const std::string& note : ready.cached->notes) print_message(note);
 
   runtime::Executable& executable = *ready.executable;
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
-                                                        {options.inputs, options.shapes()}, ready.model.types()));
+  RELAY_ASSIGN(const StateFile state, state_file(options, executable));
+  RELAY_ASSIGN(input::Inputs inputs,
+               input::make_inputs(input::input_ports(executable), {with_state(options.inputs, state), options.shapes()},
+                                  ready.model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
   runtime::Report what;
   double begin = measure::now();
@@ -211,6 +270,7 @@ static Status run(const RunOptions& options) {
                 {"compile_ms", compile_ms},
                 {"run_ms", ms}};
   RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(names, values.size()), values, about));
+  RELAY_RETURN_IF_ERROR(write_state(state, values));
 
   std::string where = ready.compiled ? summary(ready.compiled->report)
                                      : format("{}, {}, {}", ready.cached ? ready.cached->options : "artifact",
@@ -232,6 +292,7 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
                             "  relay run model.onnx --input image=cat.npy --output out.npz\n"
                             "  relay run model.onnx --shape image=8,3,224,224 --threads 1\n"
                             "  relay run list.relay --input 'l=expr:Cons(1, Nil)' --input n=3\n"
+                            "  relay run rnn.onnx --donate h=h_out --state h.npz          a step; again for the next\n"
                             "  relay run tree.relay --executor aot                       functions as machine code\n"
                             "  relay run tree.relay --executor debug                     the reference evaluator");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
@@ -246,6 +307,10 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
                    "Write the results to a file (.npz, .npy or .txt), to .npy files in a folder (a name without "
                    "extension), or as text to stdout (-)")
       ->type_name("PATH");
+  verb->add_option("--state", options->state,
+                   "Read the state of the model (see --donate) from this .npz file, if it exists, and write the new "
+                   "state to it after the run")
+      ->type_name("FILE");
   verb->add_option("--executor", options->executor,
                    "compiled (graph if possible, otherwise vm), vm: virtual machine, aot: functions as machine code, "
                    "graph, or debug: the slow reference")

@@ -85,6 +85,19 @@ Expr quantised_storage(Convert& c, const Expr& steps, const Expr& zero, DType to
   return c.cast(whole, to);  // saturates
 }
 
+// A scale or zero point as the qnn operators take it: one value, or a vector of one for each place along the axis.
+Expr whole(Convert& c, const Expr& e) { return c.rank(e) == 1 && is_int(c.shape(e)[0], 1) ? c.reshape(e, {}) : e; }
+
+// True if the qnn operators have the arithmetic of this node, between float32 and integers of these bits.
+bool is_plain(Convert& c, DType integers, int64_t bits) {
+  const DType scale = c.dtype(c.input(1));
+  return c.integer("block_size", 0) == 0 && scale == DType::float32() && !integers.is_storage() && integers.is_int() &&
+         integers.bits <= bits && integers != DType::uint32() && c.rank(c.input(1)) <= 1;
+}
+
+// The zero point of this node; 0 if absent.
+Expr zero_point(Convert& c) { return c.has(2) ? whole(c, c.input(2)) : c.scalar(0, DType::int32()); }
+
 }  // namespace
 
 Values DequantizeLinear(Convert& c) {
@@ -92,6 +105,8 @@ Values DequantizeLinear(Convert& c) {
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
   const DType from = c.dtype(x);
+  if (is_plain(c, from, 32) && c.integer("output_dtype", 0) == 0)
+    return {c.emit("qnn.dequantize", {x, whole(c, c.input(1)), zero_point(c)}, {{"axis", *axis}})};
   Expr scale = c.input(1), value;
   if (c.dtype(scale).is_storage()) scale = c.cast(scale, DType::float32());
   std::optional<DType> to = c.dtype(scale);
@@ -129,6 +144,11 @@ Values QuantizeLinear(Convert& c) {
   const int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
   std::optional<DType> real = division_type(c);
   if (!real) return {};
+  const DType integers = c.has(2) ? c.dtype(c.input(2)) : DType::uint8();
+  if (is_plain(c, integers, 16) && (c.has(2) || wanted == 0) && *real == DType::float32() &&
+      c.dtype(x) == DType::float32())
+    return {c.emit("qnn.quantize", {x, whole(c, c.input(1)), zero_point(c)},
+                   {{"out_dtype", integers}, {"axis", *axis}, {"round_first", true}})};
   x = c.cast(x, *real);
   const Expr scale = c.cast(c.input(1), *real);
   std::optional<DType> to = c.has(2) ? c.dtype(c.input(2)) : wanted ? element_dtype(wanted) : DType::uint8();

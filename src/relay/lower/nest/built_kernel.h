@@ -8,9 +8,15 @@ namespace relay::lower {
 
 struct BuiltKernel {
   loop::Kernel kernel;
-  te::Tensor root;              // the stage it computes
-  te::Tensors params;           // in the order of kernel.params; root is the last
-  te::Tensors secondary_roots;  // of params: stages that are stored in its loops, each in its own array
+  std::string text{};             // of the kernel, if all kernels had one name: equal kernels have equal texts
+  te::Tensor root{};              // the stage it computes
+  te::Tensors params{};           // in the order of kernel.params; root is the last
+  te::Tensors secondary_roots{};  // of params: stages that are stored in its loops, each in its own array
 };
+
+inline std::string text_without_name(loop::Kernel kernel) {
+  kernel.name = "kernel";
+  return loop::str(kernel);
+}
 
 }  // namespace relay::lower

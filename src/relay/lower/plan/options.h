@@ -35,8 +35,10 @@ struct LowerOptions {
   // one call, as written.
   Expr calls{};
   // Checks that code can be generated for a kernel. If unset, code generation is not checked. Kernels that it refuses
-  // cannot be built.
-  std::function<Status(const loop::Kernel&)> check_code{};
+  // cannot be built. `text`: BuiltKernel::text.
+  std::function<Status(const loop::Kernel& kernel, const std::string& text)> check_code{};
+  // Called for each kernel of the function, once, as soon as it has its name. May be unset.
+  std::function<void(const loop::Kernel& kernel, const std::string& text)> take_kernel{};
   // Makes it an error if a rule's schedule cannot be built. Otherwise the next simpler schedule is used.
   bool strict = false;
   // For tests: rules whose schedules are treated as impossible to build, and a bug planted in the nest.

@@ -67,9 +67,12 @@ struct Narrow {
 
 std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& loads) {
   Narrow out{e};
-  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) &&
-      scalar::is_int(e->args[1]) && !e->dtype.is_float())
-    out.load = e->args[0], out.offset = e->binary == BinaryOp::Sub ? e->args[1]->ivalue : -e->args[1]->ivalue;
+  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) && !e->dtype.is_float()) {
+    // A zero point of the data's type is widened.
+    const Expr& offset = e->args[1]->kind == Kind::Cast ? e->args[1]->args[0] : e->args[1];
+    if (scalar::is_int(offset))
+      out.load = e->args[0], out.offset = e->binary == BinaryOp::Sub ? offset->ivalue : -offset->ivalue;
+  }
   if (out.load->kind != Kind::Cast || out.load->args[0]->kind != Kind::Load || loads.size() != 1) return std::nullopt;
   out.load = out.load->args[0], out.fact = loads[0];
   return out;

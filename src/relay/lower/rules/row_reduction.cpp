@@ -94,7 +94,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   for (const te::Axis& a : r->reduce_axes) rows *= extent_or(a, usual_row);
   const int64_t row_extent = k < 0 ? 1 : extent_or(r->reduce_axes[k], usual_row);
   rows /= std::max<int64_t>(1, row_extent);
-  if (row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
+  if (k < 0 || chains * lanes < 2 || row_extent < (rows >= 4 ? lanes / 2 + 1 : 2 * lanes)) return {nullptr, {}, r};
   return split_lanes(draft, r, static_cast<size_t>(k), chains * lanes);
 }
 

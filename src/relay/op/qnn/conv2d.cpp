@@ -35,14 +35,6 @@ te::Tensors without_zero_points(const te::Tensors& in, const std::string& kernel
           qnn::shifted("weight", in[1], {in[4], in[5], kernel_layout.find('O')})};
 }
 
-// A zero point that is a known value in the range of the type, else nullopt.
-std::optional<int64_t> known_zero_point(const te::Tensor& zero_point, DType type) {
-  if (!zero_point->body || !scalar::is_int(zero_point->body)) return std::nullopt;
-  const auto [least, most] = qnn::range_of(type);
-  const int64_t value = zero_point->body->ivalue;
-  return least <= value && value <= most ? std::optional(value) : std::nullopt;
-}
-
 const std::vector<Input> parameters = {{"input_scale", "(), a float"},
                                        {"input_zero_point", "(), an integer"},
                                        {"weight_scale", "() or (O,), a float"},
@@ -94,7 +86,7 @@ OpDef qnn_conv2d() {
     return infer<Attrs>(a, in, [](const Attrs& sum, const Types& t) { return nn::infer_conv(2, sum, t); });
   };
   spec.compute = [](const Attrs& a, const te::Tensors& in, const Type& out) {
-    const std::optional<int64_t> zero_point = known_zero_point(in[3], in[0]->dtype);
+    const std::optional<int64_t> zero_point = qnn::known_zero_point(in[3], in[0]->dtype);
     if (!zero_point) return nn::compute_conv(2, a, without_zero_points(in, a.kernel_layout), out);
     // Padding by the zero point keeps the data narrow.
     te::Tensors narrow = in;

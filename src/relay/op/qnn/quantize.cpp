@@ -1,4 +1,5 @@
-// qnn.quantize:   out = data / output_scale + output_zero_point, rounded, halves to the even one, within out_dtype
+// qnn.quantize:   out = data / output_scale + output_zero_point, rounded, halves to the even one, within out_dtype;
+//                 with round_first the quotient is rounded, and the zero point added to the integer (ONNX)
 // qnn.dequantize: out = input_scale * (data - input_zero_point)
 //
 // Scale and zero point are one value, or one for each index of an axis.
@@ -11,9 +12,13 @@ namespace {
 struct QuantizeAttrs {
   DType out_dtype = DType::int8();
   int64_t axis = -1;
+  bool round_first = false;
   static constexpr auto fields =
       std::tuple{field("out_dtype", &QuantizeAttrs::out_dtype, "The element type of the result."),
-                 field("axis", &QuantizeAttrs::axis, "The axis along which scales and zero points vary.")};
+                 field("axis", &QuantizeAttrs::axis, "The axis along which scales and zero points vary."),
+                 field("round_first", &QuantizeAttrs::round_first,
+                       "True to round before the zero point is added, as ONNX does. Both differ for halves if the "
+                       "zero point is odd.")};
 };
 
 struct DequantizeAttrs {
@@ -52,7 +57,7 @@ te::Tensors compute(const QuantizeAttrs& a, const te::Tensors& in, const Type&) 
   const qnn::Parameters p = parameters(in, a.axis);
   return {elementwise("quantize", in[0], [&](const Exprs& i) {
     Expr x = cast(accumulator(in[0]->dtype), (*in[0])(i));
-    return qnn::quantized(x, p.scale_at(i), p.zero_at(i, DType::int32()), a.out_dtype);
+    return qnn::quantized(x, p.scale_at(i), p.zero_at(i, DType::int32()), a.out_dtype, a.round_first);
   })};
 }
 
@@ -88,7 +93,8 @@ OpDef qnn_quantize() {
                                 .fusion = Fusion::Elementwise,
                                 .infer = infer,
                                 .compute = compute,
-                                .oracle = "quantized.quantize(data, output_scale, output_zero_point, axis, out_dtype)",
+                                .oracle = "quantized.quantize(data, output_scale, output_zero_point, axis, out_dtype, "
+                                          "round_first)",
                                 .examples = {{.inputs = {"(3, 7)", "()", "() int32"},
                                               .symbolic = {"(n, m)", "()", "() int32"},
                                               .ranges = {{-9, 9}, {0.02, 0.1}, {-20, 20}}},
@@ -96,6 +102,10 @@ OpDef qnn_quantize() {
                                               .attrs = "out_dtype=\"uint8\", axis=1",
                                               .symbolic = {"(n, 3, m)", "(3,)", "(3,) int32"},
                                               .ranges = {{-2, 9}, {0.02, 0.1}, {0, 40}}},
+                                             {.inputs = {"(8, 9)", "()", "() int32"},
+                                              .attrs = "out_dtype=\"uint8\", round_first=True",
+                                              .symbolic = {"(n, m)", "()", "() int32"},
+                                              .ranges = {{-9, 9}, {0.25, 0.25}, {7, 7}}},
                                              {.inputs = {"()", "()", "() int32"},
                                               .attrs = "out_dtype=\"int32\"",
                                               .ranges = {{-2, 9}, {0.02, 0.1}, {-4, 4}}}},

@@ -41,6 +41,13 @@ Expr saturated(const Expr& value, DType dtype) {
   return cast(dtype, min(max(value, dim(least)), dim(most)));
 }
 
+std::optional<int64_t> known_zero_point(const te::Tensor& zero_point, DType type) {
+  if (!zero_point->body || !scalar::is_int(zero_point->body)) return std::nullopt;
+  const auto [least, most] = range_of(type);
+  const int64_t value = zero_point->body->ivalue;
+  return least <= value && value <= most ? std::optional(value) : std::nullopt;
+}
+
 // The parts of a double: bits 52 to 62 are the exponent, the lower bits the fraction. Scales and their quotients are
 // not subnormal doubles; 0 has the multiplier 0.
 Factors factors(const te::Tensor& real) {
@@ -79,6 +86,10 @@ Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, cons
     Expr real = cast(r.compute, value) * cast(r.compute, (*factor.real)(at));
     real = r.rounding == Rounding::HalvesUp ? unary(UnaryOp::Floor, real + number(0.5, r.compute))
                                             : unary(UnaryOp::Round, real);
+    // Integers of 16 bits are exact in floats, and larger numbers are outside of the range with and without the zero
+    // point. The cast saturates.
+    if (r.dtype.bits <= 16 && scalar::is_int(output_zero_point) && std::abs(output_zero_point->ivalue) < (1 << 16))
+      return cast(r.dtype, real + number(static_cast<double>(output_zero_point->ivalue), r.compute));
     product = cast(DType::int64(), real);
   } else {
     Expr shift = (*factor.shift)(at), none = dim(0);
@@ -90,11 +101,24 @@ Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, cons
 
 te::Tensor requantized(const te::Tensor& data, const Parameters& from, const te::Tensor& output_scale,
                        const te::Tensor& output_zero_point, const Requantize& r) {
-  const Factors factor = ratio(from.scale, output_scale);
+  Factors factor;
+  const bool is_one =
+      output_scale->body && output_scale->body->kind == scalar::Kind::Float && output_scale->body->fvalue == 1;
+  if (is_one && from.scale->dtype == r.compute)
+    factor.real = from.scale;  // no division for every element
+  else
+    factor = ratio(from.scale, output_scale);
+  // Floats take int32, if the difference fits.
+  const std::optional<int64_t> zero = known_zero_point(from.zero_point, data->dtype);
+  const bool narrow =
+      r.compute.is_float() && zero && (data->dtype.bits <= 16 || (data->dtype.bits == 32 && *zero == 0));
+  const DType wide = narrow ? DType::int32() : DType::int64();
+  const std::optional<int64_t> output_zero = known_zero_point(output_zero_point, r.dtype);
   return elementwise("requantized", data, [&](const Exprs& i) {
-    Expr value = cast(DType::int64(), (*data)(i)) - from.zero_at(i, DType::int64());
+    Expr value = cast(wide, (*data)(i)) - from.zero_at(i, wide);
     Exprs at = from.scale->shape.empty() ? Exprs{} : Exprs{i[from.axis]};
-    return requantized(value, factor, at, cast(DType::int64(), (*output_zero_point)({})), r);
+    return requantized(value, factor, at,
+                       output_zero ? dim(*output_zero) : cast(DType::int64(), (*output_zero_point)({})), r);
   });
 }
 
@@ -103,13 +127,14 @@ te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p
                      [&](const Exprs& i) { return cast(DType::int32(), (*data)(i)) - p.zero_at(i, DType::int32()); });
 }
 
-Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype) {
+Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype, bool round_first) {
   const DType wide = value->dtype;
-  Expr real = divide(value, cast(wide, scale)) + cast(wide, zero_point);
   auto [least, most] = range_of(dtype);
-  Expr whole = unary(UnaryOp::Round,
-                     min(max(real, number(static_cast<double>(least), wide)), number(static_cast<double>(most), wide)));
-  return cast(dtype, whole);
+  const Expr steps = divide(value, cast(wide, scale)), zero = cast(wide, zero_point);
+  if (round_first) return cast(dtype, unary(UnaryOp::Round, steps) + zero);  // saturates
+  Expr limited =
+      min(max(steps + zero, number(static_cast<double>(least), wide)), number(static_cast<double>(most), wide));
+  return cast(dtype, unary(UnaryOp::Round, limited));
 }
 
 Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point) {

@@ -25,6 +25,9 @@ std::pair<int64_t, int64_t> range_of(DType dtype);
 // An int64 as the nearest value of `dtype`.
 Expr saturated(const Expr& value, DType dtype);
 
+// A zero point that is a known value in the range of the type, else nullopt.
+std::optional<int64_t> known_zero_point(const te::Tensor& zero_point, DType type);
+
 struct Parameters {
   te::Tensor scale, zero_point;
   size_t axis = 0;  // the axis of the tensor, if there are several values
@@ -38,7 +41,7 @@ struct Parameters {
 
 // Positive numbers as multiplier * 2^(shift - 31), with a 31-bit multiplier.
 struct Factors {
-  te::Tensor real;  // float64
+  te::Tensor real;  // float64, or the type in which the product is computed
   te::Tensor multiplier, shift;
 };
 Factors factors(const te::Tensor& real);
@@ -50,8 +53,8 @@ struct Requantize {
   Rounding rounding = Rounding::HalvesUp;
   DType compute = DType::int64();  // or a float type
 };
-// value (int64, zero point subtracted) times a factor, plus a zero point. `at`: the indices at which the factors are
-// read.
+// value (int64, or int32 if computed in floats; zero point subtracted) times a factor, plus a zero point (int64). `at`:
+// the indices at which the factors are read.
 Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, const Expr& output_zero_point,
                  const Requantize& r);
 // The same for a whole tensor.
@@ -60,8 +63,9 @@ te::Tensor requantized(const te::Tensor& data, const Parameters& from, const te:
 
 // data - zero_point, int32.
 te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p);
-// A float stage as integers: value / scale + zero_point, rounded to the nearest value of `dtype`, ties to even.
-Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype);
+// A float as an integer: value / scale + zero_point, rounded to the nearest value of `dtype`, ties to even. With
+// `round_first`, the quotient is rounded before the zero point is added.
+Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype, bool round_first = false);
 // scale * (value - zero_point), in the scale's accumulator type.
 Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point);
 

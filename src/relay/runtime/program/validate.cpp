@@ -188,7 +188,7 @@ class Validator {
     const size_t results = program_.is_graph() ? program_.graph().outputs.size() : program_.signature.outputs.size();
     std::map<uint32_t, int> times, donors;
     for (const Donation& d : program_.donations) {
-      check(d.input < inputs && !times[d.input]++, "an input that is given away does not exist, or is twice");
+      check(d.input < inputs && !times[d.input]++, "a donated input does not exist, or is listed twice");
       if (d.result) check(*d.result < results && !donors[*d.result]++, "a result that takes an input does not exist");
     }
   }

@@ -4,6 +4,11 @@
 
 namespace relay::target {
 
+// Processors without vectors, for C projects: a vector is one float32. Their clocks are those of common boards, and
+// their rates those of the reference manuals (Arm DDI 0403, DDI 0489: VFMA 3 cycles on Cortex-M4, VDIV and VSQRT 14);
+// none is measured.
+#define RELAY_SCALAR_CORE(fma, ghz) 4, fma, ghz, 14, 14, 60, 60, 60, 240, 16, 256, 512, 1, 0.5, 0.3
+
 // Unmeasured figures: those of a mid-range core. Only vectors, registers and multiply-adds matter here.
 #define RELAY_MIDDLING 1, 1.5, 20, 20, 24, 40, 40, 40, 32, 512, 2048, 15, 8, 4
 
@@ -19,6 +24,14 @@ struct Other {
 // LLVM's other targets cannot run kernels: AMDGPU, NVPTX and SPIRV have other memories, BPF has no floating point,
 // XCore no object files; for M68k, VE and Xtensa, LLVM 22 itself fails on a convolution.
 static const Other others_table[] = {
+    {{"portable", "generic", "", RELAY_SCALAR_CORE(1, 1)}, "portable-unknown-unknown", false, 16},
+    {{"cortex-m4", "cortex-m4", "vfp4d16sp", RELAY_SCALAR_CORE(0.33, 0.1)}, "thumbv7em-none-eabihf", true, 32},
+    {{"cortex-m7", "cortex-m7", "fp-armv8d16", RELAY_SCALAR_CORE(0.5, 0.4)}, "thumbv7em-none-eabihf", true, 32},
+    {{"cortex-m33", "cortex-m33", "fp-armv8d16sp", RELAY_SCALAR_CORE(0.33, 0.1)},
+     "thumbv8m.main-none-eabihf",
+     true,
+     32},
+    {{"riscv64", "generic-rv64", "m a f d c", RELAY_SCALAR_CORE(0.5, 1)}, "riscv64-unknown-linux-gnu", true, 32},
     {{"armv7-neon", "generic", "v7 neon vfp4", 16, RELAY_MIDDLING}, "armv7a-unknown-linux-gnueabihf", true, 16},
     {{"avr", "avr6", "", 16, RELAY_MIDDLING}, "avr-unknown-unknown", false, 16},
     {{"hexagon", "hexagonv68", "", 16, RELAY_MIDDLING}, "hexagon-unknown-linux-musl", true, 16},
@@ -33,6 +46,7 @@ static const Other others_table[] = {
     {{"wasm32", "generic", "simd128", 16, RELAY_MIDDLING}, "wasm32-unknown-unknown", false, 16},
 };
 #undef RELAY_MIDDLING
+#undef RELAY_SCALAR_CORE
 
 static std::vector<Row> rows() {
   std::vector<Row> all;

@@ -89,6 +89,19 @@ Maybe same_values(const FloatCall& f) {
   return of(try_call(f.call.callee, std::move(args), f.call.attrs, f.call.span), f.args[0]->one());
 }
 
+// A weight may have a scale for each output, also if it is transposed.
+Maybe transpose(const FloatCall& f) {
+  if (!f.exact || !is_quantised_once(f.args[0]) || is_single(f.args[0])) return same_values(f);
+  Affine a = f.args[0]->one();
+  const Ints axes = attribute<OptInts>(f.call, "axes", std::nullopt).value_or(Ints());
+  const int64_t rank = rank_of(f.args[0]->value);
+  int64_t to = rank - 1 - a.axis;  // all axes are reversed by default
+  for (size_t k = 0; k < axes.size(); ++k)
+    if ((axes[k] + rank) % rank == a.axis) to = static_cast<int64_t>(k);
+  a.axis = to;
+  return of(try_call(f.call.callee, {f.args[0]->value}, f.call.attrs, f.call.span), a);
+}
+
 // The same for an operator whose result has the axes of its data: there may be a scale per channel.
 Maybe same_axes(const FloatCall& f) {
   if (!is_quantised_once(f.args[0])) return std::nullopt;
@@ -152,6 +165,8 @@ Maybe clip(const FloatCall& f) {
   const Affine& a = f.args[0]->one();
   const std::optional<double> scale = number_of(a.scale), zero_point = number_of(a.zero_point);
   if (!scale || !zero_point) return std::nullopt;
+  // Bounds are multiples of the scale: for bytes, up to half a step off.
+  if (f.exact && a.dtype != DType::int32()) return std::nullopt;
   const auto [lowest, highest] = range_of(a.dtype);
   auto bound = [&](const char* name) {
     const double q = std::nearbyint(attribute<double>(f.call, name, 0) / *scale) + *zero_point;
@@ -255,7 +270,7 @@ Maybe add(const FloatCall& f) {
   for (size_t data : {0, 1})
     if (f.args[data] && !f.args[1 - data])
       if (Maybe sum = add_constant(f, data, false)) return sum;
-  return binary(f, "qnn.add");
+  return f.exact ? std::nullopt : binary(f, "qnn.add");
 }
 Maybe subtract(const FloatCall& f) {
   if (f.args[0] && !f.args[1])
@@ -291,15 +306,32 @@ Maybe bias_add(const FloatCall& f) {
             q->one());
 }
 
+// True for an expression of constants only.
+bool is_weight(const Expr& root) {
+  bool constant = true;
+  walk(root, [&](const Expr& e) { return constant = constant && e->kind != ExprKind::Var; }, [](const Expr&) {});
+  return constant;
+}
+
+// A zero point of 0 for every channel as a single one, which kernels need not read.
+Expr one_if_zero(const Expr& zero_point) {
+  const Constant* c = as<Constant>(zero_point);
+  for (int64_t i = 0; i < (c ? c->value.elements() : 0); ++i)
+    if (c->value.at(i) != 0) return zero_point;
+  return c ? typed_scalar(0, DType::int32()) : zero_point;
+}
+
 // int32 sums with the product of both scales. `weight_axis`: the axis along which a weight may have several scales.
-Maybe contraction(const FloatCall& f, std::string_view name, int64_t weight_axis, int64_t out_axis) {
-  const Quantized *x = f.args[0], *w = f.args[1];
+Maybe contraction(const FloatCall& f, const Quantized* w, std::string_view name, int64_t weight_axis,
+                  int64_t out_axis) {
+  const Quantized* x = f.args[0];
   if (!is_single(x) || !is_quantised_once(w)) return std::nullopt;
   if (!w->one().is_single() && w->one().axis != weight_axis) return std::nullopt;
+  // Dot products take bytes and a constant weight; others are faster in floats.
+  if (f.exact && (x->one().dtype.bits > 8 || w->one().dtype.bits > 8 || !is_weight(w->value))) return std::nullopt;
   const bool dense = name == "qnn.dense" || name == "qnn.batch_matmul";
-  Exprs args = {x->value, w->value};
-  Exprs pair = {x->one().scale, x->one().zero_point, w->one().scale, w->one().zero_point};
-  args.insert(args.end(), pair.begin(), pair.end());
+  Exprs args = {
+      x->value, w->value, x->one().scale, x->one().zero_point, w->one().scale, one_if_zero(w->one().zero_point)};
   op::AttrValues attrs = values_of(f.call);
   std::erase_if(attrs, [&](const auto& one) { return one.first == "out_dtype" || (dense && one.first == "units"); });
   attrs.push_back({"out_dtype", DType::int32()});
@@ -309,17 +341,46 @@ Maybe contraction(const FloatCall& f, std::string_view name, int64_t weight_axis
   return of(made, {scale, zeros_for(scale), out_axis});
 }
 
+// With one more channel along the axis, which has this value.
+Quantized with_channel(const Quantized& q, size_t axis, const Expr& value, const Span& span) {
+  std::vector<Ints> width(static_cast<size_t>(rank_of(q.value)), Ints{0, 0});
+  width[axis] = {0, 1};
+  return {typed_call("nn.pad", {q.value, cast_to(value, q.one().dtype)}, {{"pad_width", width}}, span), q.affine};
+}
+
 Maybe conv(const FloatCall& f) {
   const std::string kernel =
       attribute<std::string>(f.call, "kernel_layout", as<Op>(f.call.callee)->name == "nn.conv2d" ? "OIHW" : "IOHW");
   const std::string data = attribute<std::string>(f.call, "data_layout", "NCHW");
   const std::string out = attribute<std::string>(f.call, "out_layout", "");
-  return contraction(f, "qnn" + as<Op>(f.call.callee)->name.substr(2), static_cast<int64_t>(kernel.find('O')),
+  FloatCall g = f;
+  Quantized x, w;
+  // Dot products take four channels at once: an image of three gets one more, whose weights are 0.
+  const size_t channels = data.find('C'), inputs = kernel.find('I');
+  if (f.exact && is_single(f.args[0]) && is_quantised_once(f.args[1]) && is_weight(f.args[1]->value) &&
+      as<Op>(f.call.callee)->name == "nn.conv2d" && data.size() == 4 && kernel.size() == 4 &&
+      scalar::is_int(tensor_of(f.args[0]->value).shape[channels], 3) &&
+      scalar::is_int(tensor_of(f.args[1]->value).shape[inputs], 3)) {
+    x = with_channel(*f.args[0], channels, f.args[0]->one().zero_point, f.call.span);
+    w = with_channel(*f.args[1], inputs, typed_scalar(0, DType::int8()), f.call.span);
+    g.args = {&x, &w};
+  }
+  return contraction(g, g.args[1], "qnn" + as<Op>(f.call.callee)->name.substr(2),
+                     static_cast<int64_t>(kernel.find('O')),
                      static_cast<int64_t>((out.empty() ? data : out).find('C')));
 }
-Maybe dense(const FloatCall& f) { return contraction(f, "qnn.dense", 0, rank_of(f.args[0]->value) - 1); }
+Maybe dense(const FloatCall& f) { return contraction(f, f.args[1], "qnn.dense", 0, rank_of(f.call.args[0]) - 1); }
+Maybe matmul(const FloatCall& f) {
+  if (!is_quantised_once(f.args[1]) || attribute<bool>(f.call, "transpose_a", false)) return std::nullopt;
+  Quantized w = *f.args[1];
+  if (!attribute<bool>(f.call, "transpose_b", false)) {
+    w.value = typed_call("transpose", {w.value}, {{"axes", Ints{1, 0}}}, f.call.span);
+    w.affine[0]->axis = 1 - w.one().axis;
+  }
+  return contraction(f, &w, "qnn.dense", 0, rank_of(f.call.args[0]) - 1);
+}
 Maybe batch_matmul(const FloatCall& f) {
-  return is_single(f.args[1]) ? contraction(f, "qnn.batch_matmul", -1, -1) : std::nullopt;
+  return is_single(f.args[1]) ? contraction(f, f.args[1], "qnn.batch_matmul", -1, -1) : std::nullopt;
 }
 
 Maybe concatenate(const FloatCall& f) {
@@ -342,36 +403,45 @@ Maybe concatenate(const FloatCall& f) {
             *f.output);
 }
 
-const std::map<std::string_view, IntegerRule>& rules() {
-  static const std::map<std::string_view, IntegerRule> all = [] {
-    std::map<std::string_view, IntegerRule> t = {{"add", add},
-                                                 {"concatenate", concatenate},
-                                                 {"clip", clip},
-                                                 {"copy", same_axes},
-                                                 {"image.resize2d", nearest_only},
-                                                 {"maximum", smaller_or_larger},
-                                                 {"minimum", smaller_or_larger},
-                                                 {"multiply", multiply},
-                                                 {"nn.avg_pool2d", avg_pool2d},
-                                                 {"nn.batch_matmul", batch_matmul},
-                                                 {"nn.bias_add", bias_add},
-                                                 {"nn.conv2d", conv},
-                                                 {"nn.conv2d_transpose", conv},
-                                                 {"nn.dense", dense},
-                                                 {"nn.max_pool2d", same_axes},
-                                                 {"nn.leaky_relu", leaky_relu},
-                                                 {"nn.pad", pad},
-                                                 {"nn.relu", relu},
-                                                 {"nn.softmax", softmax},
-                                                 {"split", parts},
-                                                 {"subtract", subtract},
-                                                 {"topk", parts}};
+struct Row {
+  IntegerRule rule;
+  bool exact = false;  // its integers are those of the floats, rounded once
+};
+
+constexpr bool rounded_once = true;
+
+const std::map<std::string_view, Row>& rules() {
+  static const std::map<std::string_view, Row> all = [] {
+    std::map<std::string_view, Row> t = {{"add", {add, rounded_once}},
+                                         {"concatenate", {concatenate}},
+                                         {"clip", {clip, rounded_once}},
+                                         {"copy", {same_axes, rounded_once}},
+                                         {"image.resize2d", {nearest_only}},
+                                         {"maximum", {smaller_or_larger}},
+                                         {"minimum", {smaller_or_larger}},
+                                         {"multiply", {multiply}},
+                                         {"nn.avg_pool2d", {avg_pool2d}},
+                                         {"nn.batch_matmul", {batch_matmul, rounded_once}},
+                                         {"nn.bias_add", {bias_add, rounded_once}},
+                                         {"nn.conv2d", {conv, rounded_once}},
+                                         {"nn.conv2d_transpose", {conv, rounded_once}},
+                                         {"nn.dense", {dense, rounded_once}},
+                                         {"nn.matmul", {matmul, rounded_once}},
+                                         {"nn.max_pool2d", {same_axes, rounded_once}},
+                                         {"nn.leaky_relu", {leaky_relu}},
+                                         {"nn.pad", {pad, rounded_once}},
+                                         {"nn.relu", {relu, rounded_once}},
+                                         {"nn.softmax", {softmax}},
+                                         {"split", {parts, rounded_once}},
+                                         {"subtract", {subtract, rounded_once}},
+                                         {"topk", {parts}},
+                                         {"transpose", {transpose, rounded_once}}};
     for (const char* name :
          {"broadcast_to", "expand_dims", "max", "min", "nn.batch_flatten", "nn.depth_to_space", "nn.space_to_depth",
-          "repeat", "reshape", "reverse", "squeeze", "strided_slice", "take", "tile", "transpose"})
-      t[name] = same_values;
-    for (const char* name : {"mean", "nn.global_avg_pool2d"}) t[name] = mean;
-    for (const char* name : {"abs", "erf", "exp", "log", "rsqrt", "sigmoid", "sqrt", "tanh"}) t[name] = unary;
+          "repeat", "reshape", "reverse", "squeeze", "strided_slice", "take", "tile"})
+      t[name] = {same_values, rounded_once};
+    for (const char* name : {"mean", "nn.global_avg_pool2d"}) t[name] = {mean};
+    for (const char* name : {"abs", "erf", "exp", "log", "rsqrt", "sigmoid", "sqrt", "tanh"}) t[name] = {unary};
     return t;
   }();
   return all;
@@ -379,9 +449,14 @@ const std::map<std::string_view, IntegerRule>& rules() {
 
 }  // namespace
 
-IntegerRule integer_rule(std::string_view op) {
+IntegerRule integer_rule(std::string_view op, bool exact) {
   auto row = rules().find(op);
-  return row == rules().end() ? nullptr : row->second;
+  return row == rules().end() || (exact && !row->second.exact) ? nullptr : row->second.rule;
+}
+
+bool is_contraction(std::string_view op) {
+  const IntegerRule rule = integer_rule(op, true);
+  return rule && (rule == conv || rule == dense || rule == matmul || rule == batch_matmul);
 }
 
 Expr dequantized(const Quantized& q, const Span& span) {
@@ -398,10 +473,16 @@ Expr dequantized(const Quantized& q, const Span& span) {
   return typed_tuple(std::move(parts), span);
 }
 
-Expr requantized(const Expr& value, const Affine& from, const Affine& to, const Span& span) {
+Expr requantized(const Expr& value, const Affine& from, const Affine& to, const Span& span, bool exact) {
   if (from.dtype == to.dtype && equal(from.scale, to.scale) && equal(from.zero_point, to.zero_point)) return value;
-  return typed_call("qnn.requantize", {value, from.scale, from.zero_point, to.scale, to.zero_point},
-                    {{"axis", from.is_single() ? -1 : from.axis}, {"out_dtype", to.dtype}}, span);
+  op::AttrValues attrs = {{"axis", from.is_single() ? -1 : from.axis}, {"out_dtype", to.dtype}};
+  Exprs args = {value, from.scale, from.zero_point, to.scale, to.zero_point};
+  if (exact) {  // the quotient of the scales is folded
+    args[2] = one_if_zero(from.zero_point);
+    attrs.push_back({"compute_dtype", "float32"}), attrs.push_back({"rounding", "TONEAREST"});
+    args[1] = typed_call("divide", {from.scale, to.scale}, {}, span), args[3] = typed_scalar(1, DType::float32());
+  }
+  return typed_call("qnn.requantize", std::move(args), attrs, span);
 }
 
 }  // namespace relay::transform

@@ -31,14 +31,18 @@ struct FloatCall {
   const ir::Call& call;
   std::vector<const Quantized*> args;
   const Affine* output;  // of the quantisation that finally follows; null if unknown
+  bool exact = false;    // see fake_quantization_to_integer.exact
 };
 
 using IntegerRule = std::optional<Quantized> (*)(const FloatCall&);
-// Null if the operator has no rule.
-IntegerRule integer_rule(std::string_view op);
+// Null if the operator has no rule, or, if `exact`, none whose integers are the floats rounded once.
+IntegerRule integer_rule(std::string_view op, bool exact);
+// True for convolutions and products of matrices.
+bool is_contraction(std::string_view op);
 
 ir::Expr dequantized(const Quantized& q, const Span& span);
-// The tensor with another scale, zero point and type, each a single value.
-ir::Expr requantized(const ir::Expr& value, const Affine& from, const Affine& to, const Span& span);
+// The tensor with another scale, zero point and type, each a single value; by a factor of 31 bits in integers, or, if
+// `exact`, by a float32 factor, with halves to the even integer, as quantising the float would.
+ir::Expr requantized(const ir::Expr& value, const Affine& from, const Affine& to, const Span& span, bool exact = false);
 
 }  // namespace relay::transform

@@ -17,8 +17,9 @@
 // So a group has one result and at most one heavy node. Finally, groups that read the same array are merged into one
 // with several results (fuse_results.h). Nodes of different scopes (branches, function bodies) are never merged. Scalar
 // constants are placed in the function, everything else becomes a parameter; a tuple argument becomes one parameter per
-// field. All data is in flat arrays, each search is bounded by the group limit, and dominators are found with jump
-// pointers: the time is O(n log n).
+// field. A qnn.dequantize at the end of a group moves to the groups that read it, so that bytes are stored. All data is
+// in flat arrays, each search is bounded by the group limit, and dominators are found with jump pointers: the time is
+// O(n log n).
 #include <algorithm>
 #include <set>
 
@@ -156,7 +157,8 @@ class Fuser {
     // Union-find; for a root, a description of the group.
     int group = -1, size = 1;
     Fusion group_kind = Fusion::Opaque;
-    int stamp = 0;  // the number of the last path search that visited it
+    bool inlined = false;  // computed in the groups of its users
+    int stamp = 0;         // the number of the last path search that visited it
   };
   Node& at(int n) { return nodes_[static_cast<size_t>(n)]; }
   const Expr& expr(int n) const { return flow_.nodes[static_cast<size_t>(n)]; }
@@ -324,13 +326,16 @@ class Fuser {
     std::vector<std::vector<int>> members(nodes_.size());
     for (int n = 0; n < flow_.size(); ++n)
       if (at(n).is_call) members[static_cast<size_t>(root(n))].push_back(n);
+    for (int n = flow_.size() - 1; n >= 0; --n)
+      if (at(n).is_call && members[static_cast<size_t>(root(n))].back() == n && is_left_to_users(n))
+        members[static_cast<size_t>(root(n))].pop_back(), at(n).inlined = true;
     // The result of a group is its last node.
     for (int n = 0; n < flow_.size(); ++n) {
       const Expr& e = expr(n);
       Expr& place = result_[static_cast<size_t>(n)];
       if (at(n).is_call) {
         std::vector<int>& group = members[static_cast<size_t>(root(n))];
-        if (group.back() == n) place = make_group(group);
+        if (!group.empty() && group.back() == n) place = make_group(group);
         continue;
       }
       if (e->kind == ExprKind::Tuple && !at(n).escapes) continue;
@@ -345,6 +350,23 @@ class Fuser {
     return FunctionRef(as<Function>(result_.back()));
   }
 
+  // True for the result of a group that each group that reads it computes again, because the narrow number that it is
+  // computed from takes a quarter of the memory.
+  bool is_left_to_users(int n) {
+    const Call* call = call_of(expr(n), "qnn.dequantize");
+    if (!call || at(n).escapes || call->args[1]->kind != ExprKind::Constant ||
+        call->args[2]->kind != ExprKind::Constant || as<TensorType>(call->args[1]->type)->shape.size() != 0 ||
+        as<TensorType>(call->args[0]->type)->dtype.bits > 8)
+      return false;
+    const int data = flow_.index(call->args[0]);
+    if (!at(data).is_call || scope(data) != scope(n) || (root(data) == root(n) && at(data).users.size() != 1))
+      return false;
+    // A heavy node reads its operands again and again.
+    return std::all_of(at(n).users.begin(), at(n).users.end(), [&](const Edge& u) {
+      return root(u.user) != root(n) && at(u.user).kind <= Fusion::Reduce && scope(u.user) == scope(n);
+    });
+  }
+
   // A call of a primitive function that computes the group.
   Expr make_group(const std::vector<int>& group) {
     NodeMap<Expr> inner;  // nodes of the group and operands from outside -> their replacements in the function
@@ -356,13 +378,15 @@ class Fuser {
       params.push_back(p), args.push_back(value);
       return p;
     };
-    auto operand = [&](const Expr& a) -> Expr {
+    std::function<Expr(const Expr&)> operand = [&](const Expr& a) -> Expr {
       if (const Expr* known = inner.find(a.get())) return *known;
       Expr r;
       const Constant* constant = as<Constant>(a);
       const TupleType* fields = as<TupleType>(a->type);
       if (constant && constant->value.rank() == 0) {
         r = a;
+      } else if (const Call* call = as<Call>(a); call && at(flow_.index(a)).inlined) {
+        r = with_children(a, {call->callee, operand(call->args[0]), call->args[1], call->args[2]});
       } else if (fields) {
         Exprs elements;
         for (size_t i = 0; i < fields->fields.size(); ++i) {

@@ -11,6 +11,14 @@
 // With .softmax=1 regions include nn.softmax (with exponentials of few bits).
 //
 // The results are not bit-identical: sums are rounded once, whereas floats were rounded at each operator.
+//
+// With .exact=1, as in the pipeline, regions have only operators that are rounded once, at the end, by a float32
+// factor: the integers are those of the floats, or one off where float32 rounds otherwise. Operators that would be
+// rounded twice (sums of tensors with different scales, means) stay in floats. A convolution or a product with a
+// constant weight becomes integers even if its result is not quantised:
+//
+//   nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(w, t, 0))
+//     becomes   qnn.dequantize(qnn.conv2d(%x, w, s, z, t, 0, out_dtype="int32"), s * t, 0)
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -45,6 +53,7 @@ class Integers {
   explicit Integers(const PassContext& context)
       : qat_(context.flag("fake_quantization_to_integer.qat")),
         softmax_(context.flag("fake_quantization_to_integer.softmax")),
+        exact_(context.flag("fake_quantization_to_integer.exact")),
         hard_fail_(context.flag("fake_quantization_to_integer.hard_fail")) {}
 
   FunctionRef operator()(const FunctionRef& f) {
@@ -57,30 +66,57 @@ class Integers {
   Expr replaced(const Expr& now) {
     const Call* call = call_of(now, "qnn.quantize");
     if (call && call->args[0]->kind != ExprKind::Constant) return of_region(now, *call);
-    return qat_ ? of_one_call(now) : now;
+    return exact_ ? of_contraction(now) : qat_ ? of_one_call(now) : now;
   }
 
   Expr of_region(const Expr& now, const Call& quantize) {
     const Affine output = affine_of(quantize, as<TensorType>(now->type)->dtype);
     if (!output.is_single()) return now;
     std::vector<Expr> order;
-    NodeMap<Quantized> done;
     if (const Expr* without_rule = collect(quantize.args[0], &order)) {
       if (hard_fail_ && reads_quantised(quantize.args[0])) fail(*without_rule);
       return now;
     }
+    const std::optional<Quantized> last = integers_of(order, &output);
+    return last ? requantized(last->value, last->one(), output, now->span, exact_) : now;
+  }
+
+  // The last of these expressions, children first; nothing if none is a qnn.dequantize or a rule does not apply.
+  std::optional<Quantized> integers_of(const std::vector<Expr>& order, const Affine* output) {
     if (std::none_of(order.begin(), order.end(), [](const Expr& e) { return call_of(e, "qnn.dequantize"); }))
-      return now;
+      return std::nullopt;
+    NodeMap<Quantized> done;
     for (const Expr& e : order) {
-      std::optional<Quantized> q = integers_of(e, done, &output);
+      std::optional<Quantized> q = integers_of(e, done, output);
       if (!q) {
         fail(e);
-        return now;
+        return std::nullopt;
       }
       done[e.get()] = std::move(*q);
     }
-    const Quantized& last = done[quantize.args[0].get()];
-    return requantized(last.value, last.one(), output, now->span);
+    return done[order.back().get()];
+  }
+
+  // True if it is dequantised, and perhaps moved.
+  bool is_dequantised(Expr e) const {
+    while (!call_of(e, "qnn.dequantize")) {
+      const Call* call = as<Call>(e);
+      const Op* op = call ? as<Op>(call->callee) : nullptr;
+      if (!op || call->args.empty() || is_contraction(op->name) || !integer_rule(op->name, true)) return false;
+      e = call->args[0];
+    }
+    return true;
+  }
+
+  // A convolution or a product of dequantised tensors: dequantised sums of integers.
+  Expr of_contraction(const Expr& now) {
+    const Call* call = as<Call>(now);
+    if (!call || !as<Op>(call->callee) || !is_contraction(as<Op>(call->callee)->name)) return now;
+    if (!is_dequantised(call->args[0]) || !is_dequantised(call->args[1])) return now;
+    std::vector<Expr> order;
+    if (collect(now, &order)) return now;
+    const std::optional<Quantized> sums = integers_of(order, nullptr);
+    return sums ? dequantized(*sums, now->span) : now;
   }
 
   void fail(const Expr& e) {
@@ -127,7 +163,7 @@ class Integers {
 
   IntegerRule rule_of(const Call& call) const {
     const std::string& name = as<Op>(call.callee)->name;
-    return name == "nn.softmax" && !softmax_ ? nullptr : integer_rule(name);
+    return name == "nn.softmax" && !softmax_ ? nullptr : integer_rule(name, exact_);
   }
 
   std::optional<Quantized> integers_of(const Expr& e, const NodeMap<Quantized>& done, const Affine* output) const {
@@ -156,7 +192,7 @@ class Integers {
       if (!q) return std::nullopt;
       return Quantized{typed_get(q->value, item->index, e->span), {q->affine[static_cast<size_t>(item->index)]}};
     }
-    FloatCall f{*call, {}, output};
+    FloatCall f{*call, {}, output, exact_};
     for (const Expr& arg : call->args) f.args.push_back(done.find(arg.get()));
     return rule_of(*call)(f);
   }
@@ -177,7 +213,7 @@ class Integers {
     return q ? dequantized(*q, now->span) : now;
   }
 
-  bool qat_, softmax_, hard_fail_;
+  bool qat_, softmax_, exact_, hard_fail_;
   NodeSet looked_at_;
   std::vector<std::pair<Span, std::string>> failures_;
 };

@@ -1,0 +1,331 @@
+"""Imports a network: inputs, the calls of layers in order, results. All problems are in one diagnostic."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from ... import op
+from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
+from ...data.arrays import array
+from ...errors import CompileError, wrong_input
+from ...ir.expr import var
+from ..common.problems import Problems, Refused
+from ..common.provenance import Fates
+from .config import Call, Layer, Network, Tensor, malformed, tensors_in
+from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
+from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
+from .weights import Listed
+
+OTHER = (
+    "build the model from layers that are imported (docs/front-ends.md), or give converters: "
+    "custom_layers={'Class': function}"
+)
+
+
+MOST_CALLS = 50_000
+
+
+class NamedAlready(Exception):
+    """Raised if an operand failed, whose problem is reported already."""
+
+
+class Importer:
+    """The import of one model. shapes: sizes of inputs by name, with the batch, in Keras's order of axes. custom:
+    functions by class or layer name. channels_first: true if images are inputs and results in the order (N, C, ..)."""
+
+    def __init__(self, version: str, shapes: dict, custom: dict, channels_first: bool = False):
+        self.is_keras_2 = version.split(".")[0] in ("0", "1", "2")
+        self.shapes, self.custom, self.channels_first = shapes, custom, channels_first
+        self.problems, self.fates = Problems("the Keras model", OTHER), Fates()
+        self.params, self.states = [], []  # states: (parameter, name, result)
+        self._constants, self._inner, self._calls = {}, {}, 0
+
+    # --- what conversions share ---------------------------------------------------------------------------------------
+    def shared(self, layer: Layer, made: np.ndarray) -> Expr:
+        """Returns the constant with these elements that an earlier call of the layer made, or a new one."""
+        known = self._constants.setdefault(id(layer), [])
+        for held, constant in known:
+            if held.dtype == made.dtype and held.shape == made.shape and _is_same(held, made):
+                return constant
+        known.append((made, Constant(array(made))))
+        return known[-1][1]
+
+    def inner_layer(self, layer: Layer, config, read) -> Layer:
+        known = self._inner.setdefault(id(layer), [])
+        for held, made in known:
+            if held is config:
+                return made
+        known.append((config, read(config)))
+        return known[-1][1]
+
+    def state(self, name: str, sizes: list, dtype: str) -> Expr:
+        """Returns a state as a parameter of @main, after the model's inputs."""
+        if any(name == held for _, held, _ in self.states):
+            raise Refused("a layer with states is called more than once")
+        made = var(name, shape=sizes, dtype=dtype)
+        self.states.append([made, name, None])
+        return made
+
+    def set_state(self, state: Expr, result: Expr) -> None:
+        next(one for one in self.states if one[0] is state)[2] = result
+
+    # --- networks -----------------------------------------------------------------------------------------------------
+    def run(self, network: Network, weights, inputs: list[Value], within: str = ""):
+        """Returns the outputs of a network: Values in the structure of its outputs."""
+        values: dict[Tensor, Value | None] = {}
+        if len(inputs) != len(network.inputs):
+            raise Refused(f"the model `{network.name}` is called with {len(inputs)} inputs, not {len(network.inputs)}")
+        held = weights.of_layers(network.layers)
+        given = dict(zip(network.inputs, inputs, strict=True))
+        for layer, call in order(network):
+            at = Tensor(layer.name, call, 0)
+            if at in given:
+                values[at] = given[at]
+                continue
+            own = Listed([]) if layer.is_operation else held.get(layer.name)
+            own = None if own is None else own.again()
+            results = self._call(layer, call, own, values, within)
+            for place, one in enumerate(results):
+                values[Tensor(layer.name, call, place)] = one
+        return _resolved(network.outputs, values)
+
+    def _call(self, layer: Layer, number: int, weights, values: dict, within: str) -> list[Value]:
+        """Returns the results of a call; none if it fails, or if an input of it has failed."""
+        place = f"{within}{layer.name}"
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise malformed(f"more than {MOST_CALLS} layers are called, counted in each call of a nested model")
+        try:
+            if layer.kind == "InputLayer":
+                raise malformed(f"the input layer `{place}` is not among the model's inputs")
+            call = layer.calls[number - layer.first_call]
+            try:
+                args, kwargs = _resolved(call.args, values), _resolved(call.kwargs, values)
+            except NamedAlready:
+                if layer.network is None and not self.custom_of(layer) and converter_of(layer) is None:
+                    raise self._missing(layer) from None
+                return []
+            with self.fates.of(f"{layer.kind} '{place}'"):
+                made = self.convert(layer, weights, args, kwargs, place)
+            results = tensors(made)
+            if layer.network is None:
+                operands = [one.expr for one in tensors([args, kwargs])]
+                self.fates.converted(f"{layer.kind} '{place}'", [one.expr for one in results], operands, False)
+            return results
+        except NamedAlready:
+            return []
+        except Refused as reason:
+            about = f"{reason}" if isinstance(reason, _Missing) else f"{layer.kind}: {reason}"
+            self.problems.record(about, f", first in `{place}`", reason.help)
+            return []
+
+    def custom_of(self, layer: Layer):
+        return self.custom.get(layer.name) or self.custom.get(layer.kind)
+
+    def convert(self, layer: Layer, weights, args: list, kwargs: dict, place: str):
+        """Returns the results of a layer on these tensors: Values in lists and dicts."""
+        if weights is None:
+            raise Refused("its weights are not in the model")
+        if layer.network is not None and not self.custom_of(layer):
+            inputs = tensors(args[:1])
+            return self.run(layer.network, weights, inputs, f"{place}/")
+        convert = _adapted(self.custom_of(layer)) if self.custom_of(layer) else converter_of(layer)
+        if convert is None:
+            raise self._missing(layer)
+        try:
+            c = Conversion(self, layer, weights, args, kwargs, place)
+            if not layer.is_operation and layer.kind not in CASTS_NOTHING and is_float(c.compute):
+                c.args, c.kwargs = _cast(args, c.compute), _cast(kwargs, c.compute)
+            made = convert(c)
+            mask = _common_mask(c) if layer.kind in KEEPS_MASK or layer.is_operation else None
+            return _valued(made, mask)
+        except CompileError as error:
+            if error.diagnostics and error.diagnostics[0].kind in ("corrupt_file", "bad_model"):
+                raise
+            first = error.diagnostics[0]
+            raise Refused(first.message, first.help or OTHER) from error
+        except (Refused, NamedAlready):
+            raise
+        except Exception as error:  # any failure of a converter on a configuration that Keras cannot have written
+            what = f"its configuration cannot be imported ({type(error).__name__}: {error})"
+            raise Refused(what, "save the model again; if Keras loads it, report it as a bug in Relay") from error
+
+    def _missing(self, layer: Layer) -> Refused:
+        what = f"the operation {layer.kind}" if layer.is_operation else f"the layer {layer.kind}"
+        reason = way_out(layer)
+        return _Missing(what if reason is None else f"{what}: {reason[0]}", reason[1] if reason else OTHER)
+
+    # --- the module ---------------------------------------------------------------------------------------------------
+    def module(self, network: Network, weights) -> IRModule:
+        """Returns the module of the whole model."""
+        layers = {layer.name: layer for layer in network.layers}
+        for tensor in network.inputs:
+            if tensor.layer not in layers or layers[tensor.layer].kind != "InputLayer":
+                raise malformed(f"the input `{tensor.layer}` is not an input layer")
+        names = [tensor.layer for tensor in network.inputs]
+        for name in self.shapes:
+            if name not in names:
+                raise wrong_input(f"the model has no input `{name}`", f"its inputs are {', '.join(names)}")
+        try:
+            inputs = [self._input(layers[name]) for name in names]
+            outputs = self.run(network, weights, inputs)
+        except NamedAlready:
+            outputs = None
+        except Refused as reason:
+            self.problems.record(str(reason), "", reason.help)
+        self.problems.tell()
+        results = [self._ordered(one.expr, to_keras=False) for one in tensors(outputs)]
+        results += [result for _, _, result in self.states]
+        for one in results:
+            infer_expr(one)
+        main = Function(
+            [*self.params, *(state for state, _, _ in self.states)],
+            results[0] if len(results) == 1 else Tuple(results),
+        )
+        if self.states:
+            main = main.with_attr("state_names", [name for _, name, _ in self.states])
+            main = main.with_attr("state_starts", [0.0] * len(self.states))
+        functions = {"main": main}
+        return IRModule(functions, attrs=self.fates.attrs(functions))
+
+    def _input(self, layer: Layer) -> Value:
+        shape = layer.config.get("batch_shape") or layer.config.get("batch_input_shape")
+        given = self.shapes.get(layer.name)
+        if shape is None and given is None:
+            raise Refused(
+                f"the input `{layer.name}` has no shape in the model",
+                f"give it: --shape {layer.name}=1,224,224,3, or shape={{'{layer.name}': (1, 224, 224, 3)}}",
+            )
+        if shape is not None:
+            _check_shape(layer.name, shape)
+        if given is not None and shape is not None and not _agree(given, shape):
+            raise wrong_input(
+                f"input `{layer.name}` has the shape {_text(shape)} in the model, and {_text(given)} is given",
+                "give one size for each axis; sizes that the model fixes cannot change",
+            )
+        if layer.config.get("ragged") or layer.config.get("sparse"):
+            raise Refused(f"the input `{layer.name}` is ragged or sparse", "pass dense arrays")
+        stem = re.sub(r"\W", "_", layer.name)
+        named = ["batch" if axis == 0 else f"{stem}_{axis}" for axis in range(len(shape or given))]
+        sizes = [int(one) if one is not None else Dim(name) for one, name in zip(given or shape, named, strict=True)]
+        made = var(layer.name, shape=self._sizes(sizes), dtype=policy(layer.config.get("dtype")))
+        self.params.append(made)
+        return Value(self._ordered(made, to_keras=True))
+
+    def _sizes(self, sizes: list) -> list:
+        return [sizes[0], sizes[-1], *sizes[1:-1]] if self.channels_first and len(sizes) in (4, 5) else sizes
+
+    def _ordered(self, value: Expr, to_keras: bool) -> Expr:
+        """Returns images in Keras's order of axes, from that of the module; or the reverse."""
+        rank = len(infer_expr(value).checked_type.shape)
+        if not self.channels_first or rank not in (4, 5):
+            return value
+        axes = [0, *range(2, rank), 1] if to_keras else [0, rank - 1, *range(1, rank - 1)]
+        return op.transpose(value, axes=axes)
+
+
+def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
+    """Returns true if two arrays of one type and shape have the same bits."""
+    return np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8))
+
+
+class _Missing(Refused):
+    """A layer that the table lacks. The text names it."""
+
+
+def _check_shape(name: str, shape) -> None:
+    sizes = shape if isinstance(shape, list) else [""]
+    if not all(one is None or (type(one) is int and one > 0) for one in sizes) or len(sizes) > 16:
+        raise malformed(f"the shape of the input `{name}` is {shape!r}")
+
+
+def _agree(given, shape) -> bool:
+    return len(given) == len(shape) and all(b is None or a is None or a == b for a, b in zip(given, shape, strict=True))
+
+
+def _text(shape) -> str:
+    return f"({', '.join('any' if one is None else str(one) for one in shape)})"
+
+
+def _resolved(value, values: dict):
+    """Returns a structure with Values in place of tensors."""
+    if isinstance(value, Tensor):
+        found = values.get(value)
+        if found is None:
+            raise NamedAlready
+        return found
+    if isinstance(value, list):
+        return [_resolved(one, values) for one in value]
+    if isinstance(value, dict):
+        return {key: _resolved(one, values) for key, one in value.items()}
+    return value
+
+
+def order(network: Network) -> list[tuple[Layer, int]]:
+    """Returns the calls that the outputs need, each after those that compute its inputs. Refuses a cycle."""
+    layers = {layer.name: layer for layer in network.layers}
+    done, open_, sorted_ = set(), set(), []
+    pending = [(one.layer, one.call, False) for one in reversed(tensors_in(network.outputs))]
+    while pending:
+        name, number, is_ready = pending.pop()
+        if is_ready:
+            open_.discard((name, number))
+            done.add((name, number))
+            sorted_.append((layers[name], number))
+            continue
+        if (name, number) in done:
+            continue
+        if (name, number) in open_:
+            raise malformed(f"the layer `{name}` needs its own result")
+        layer = layers.get(name)
+        place = number - (layer.first_call if layer else 0)
+        if layer is None or not 0 <= place < len(layer.calls):
+            raise malformed(f"there is no call {number} of a layer `{name}`, whose result is used")
+        open_.add((name, number))
+        pending.append((name, number, True))
+        call: Call = layer.calls[place]
+        needed = [one for one in tensors_in([call.args, call.kwargs]) if (one.layer, one.call) not in done]
+        pending += [(one.layer, one.call, False) for one in reversed(needed)]
+    return sorted_
+
+
+def _cast(value, dtype: str):
+    """Returns a structure whose floats have this type, as layers convert their inputs."""
+    if isinstance(value, Value):
+        found = dtype_of(value.expr)
+        return Value(cast(value.expr, dtype), value.mask) if is_float(found) and found != dtype else value
+    if isinstance(value, list):
+        return [_cast(one, dtype) for one in value]
+    return {key: _cast(one, dtype) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+def _common_mask(c: Conversion):
+    """Returns the mask of the (only) masked input."""
+    masks = [one.mask for one in tensors(c.args) if one.mask is not None]
+    return masks[0] if masks else None
+
+
+def _valued(made, mask):
+    """Returns a converter's result with Values in place of expressions."""
+    if isinstance(made, Value):
+        infer_expr(made.expr)
+        return made
+    if isinstance(made, (list, tuple)):
+        return [_valued(one, mask) for one in made]
+    if isinstance(made, dict):
+        return {key: _valued(one, mask) for key, one in made.items()}
+    infer_expr(made)
+    return Value(made, mask)
+
+
+def _adapted(function):
+    def convert(c: Conversion):
+        weights = [c.array(f"weight {place}") for place in range(c.left())]
+        made = function([one.expr for one in tensors(c.args)], c.layer.config, weights)
+        if made is None:
+            raise Refused("its converter returned None", "return the expression, or a tuple of expressions")
+        return made
+
+    return convert

@@ -1,0 +1,1 @@
+"""The layers, with PyTorch's names, parameters and first values."""

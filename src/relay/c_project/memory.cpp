@@ -1,0 +1,86 @@
+#include "relay/c_project/memory.h"
+
+#include <algorithm>
+
+namespace relay::c_project {
+
+using runtime::Array;
+using runtime::Lifetime;
+using runtime::Segment;
+using runtime::Step;
+
+bool overlap(const Location& a, const Location& b) {
+  if (a.place != b.place || (a.place != Place::Workspace && a.index != b.index)) return false;
+  return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+bool calls_kernel(const Step& step) { return step.kind == Step::Kind::Kernel || step.kind == Step::Kind::KernelWhen; }
+
+std::span<const uint32_t> kernel_arguments(const Segment& segment, const Step& step) {
+  return {segment.operands.data() + step.args.begin, step.args.count - (step.kind == Step::Kind::KernelWhen)};
+}
+
+// An output that replaces a state but is computed elsewhere stays in the workspace until the end of the run.
+static void add_lifetimes_of_results(const Segment& f, const Memory& memory, std::vector<Lifetime>& lives) {
+  const uint32_t last = static_cast<uint32_t>(std::max<size_t>(f.steps.size(), 1) - 1);
+  for (size_t i = 0; i < f.arrays.size(); ++i)
+    if (f.arrays[i].kind == Array::Kind::Output && memory.arrays[i].place == Place::Workspace)
+      lives[i] = {memory.plan.bytes[i], 0, last};
+}
+
+static void place_interface(const runtime::Program& graph, Memory& memory) {
+  const Segment& f = graph.graph();
+  memory.state.resize(f.inputs.size());
+  for (const runtime::Donation& d : graph.donations) memory.state[d.input] = d.result;
+  for (size_t i = 0; i < f.arrays.size(); ++i) {
+    const Array& a = f.arrays[i];
+    Location& at = memory.arrays[i];
+    at.bytes = memory.plan.bytes[i], at.index = a.index;
+    if (a.kind == Array::Kind::Input) at.place = memory.state[a.index] ? Place::State : Place::Input;
+    if (a.kind == Array::Kind::Constant) at.place = Place::Constant;
+  }
+  for (size_t o = f.outputs.size(); o-- > 0;) {
+    const Array& a = f.arrays[f.outputs[o]];
+    if (a.kind == Array::Kind::Output)
+      memory.arrays[f.outputs[o]].place = Place::Output, memory.arrays[f.outputs[o]].index = static_cast<uint32_t>(o);
+  }
+  for (uint32_t input = 0; input < memory.state.size(); ++input) {
+    if (!memory.state[input]) continue;
+    const uint32_t array = f.outputs[*memory.state[input]];
+    const Array& a = f.arrays[array];
+    if (a.kind != Array::Kind::Output) continue;  // it is copied
+    const bool here = a.in_place && a.in_place->input == input;
+    memory.arrays[array].place = here ? Place::State : Place::Workspace;
+    memory.arrays[array].index = here ? input : 0;
+  }
+}
+
+Result<Memory> place_arrays(const runtime::Program& graph, std::span<const int64_t> scratch_bytes) {
+  const Segment& f = graph.graph();
+  Memory memory;
+  RELAY_ASSIGN(memory.plan, runtime::plan(graph, f, {}));
+  memory.arrays.resize(f.arrays.size());
+  place_interface(graph, memory);
+  std::vector<Lifetime> lives = runtime::lifetimes(f, memory.plan.bytes);
+  add_lifetimes_of_results(f, memory, lives);
+  for (uint32_t s = 0; s < f.steps.size(); ++s)
+    lives.push_back({calls_kernel(f.steps[s]) ? scratch_bytes[f.steps[s].kernel] : 0, s, s});
+  const runtime::Placement placement = runtime::place(lives);
+  for (size_t i = 0; i < f.arrays.size(); ++i)
+    if (f.arrays[i].kind == Array::Kind::Temporary ||
+        (f.arrays[i].kind == Array::Kind::Output && memory.arrays[i].place == Place::Workspace))
+      memory.arrays[i].offset = placement.offsets[i];
+  for (size_t i = 0; i < f.arrays.size(); ++i) {
+    if (f.arrays[i].kind != Array::Kind::View) continue;
+    const uint32_t base = f.arrays[i].index;
+    const int64_t of_base = f.arrays[base].kind == Array::Kind::Temporary ? memory.plan.offsets[base] : 0;
+    memory.arrays[i] = memory.arrays[base];
+    memory.arrays[i].bytes = memory.plan.bytes[i];
+    memory.arrays[i].offset += memory.plan.offsets[i] - of_base;
+  }
+  memory.scratch.assign(placement.offsets.begin() + static_cast<int64_t>(f.arrays.size()), placement.offsets.end());
+  memory.workspace_bytes = placement.arena_bytes;
+  return memory;
+}
+
+}  // namespace relay::c_project

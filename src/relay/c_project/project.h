@@ -1,0 +1,56 @@
+// A whole network as C99: a folder with its kernels, its steps, its weights, a self-test and a build file, which needs
+// no other file of Relay.
+//
+//   Project project = write(program, kernels, recording, options);
+//   project.files["model.c"], project.sizes.workspace
+//
+// The steps are those that the runtime would take (runtime/program/program.h), with every size and every place in
+// memory known: a run is one function that calls one function for each step. Nothing is allocated, and there is no
+// writable static data. Intermediate arrays and scratch memory lie in a workspace that the caller gives; state lies in
+// a struct of the caller.
+#pragma once
+
+#include <map>
+#include <span>
+
+#include "relay/loop/loop.h"
+#include "relay/runtime/program/program.h"
+
+namespace relay::c_project {
+
+struct Options {
+  std::string name = "model";  // begins the names of files, functions and constants: a C identifier
+  std::string model, target;   // for the texts: the model's file, the machine that it was scheduled for
+  std::string version;         // of Relay
+  bool weights_file = false;   // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
+  bool big_endian = false;     // the byte order of that file
+  bool library_math = false;   // exp, tanh and similar functions are the C library's
+  bool keep_lanes = false;     // codegen::CFunctionOptions
+};
+
+// The arrays of one run of the program, for the self-test.
+struct Recording {
+  std::vector<Tensor> inputs, outputs;
+};
+
+struct Sizes {
+  int64_t constants = 0, workspace = 0, state = 0;  // bytes
+};
+struct Project {
+  std::map<std::string, std::string> files;  // contents by name
+  Sizes sizes;
+};
+
+// The properties of a program that no C project can have, all of them: calls of other libraries, sizes that are not
+// constant. Empty if there are none.
+Diagnostics refusals(const runtime::Program& program);
+
+// True for a name that `Options::name` may have.
+bool is_c_name(const std::string& name);
+
+// `graph`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
+// Program::kernels. A donated input (Program::donations) with a result is state.
+Result<Project> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, const Recording& recording,
+                      const Options& options);
+
+}  // namespace relay::c_project

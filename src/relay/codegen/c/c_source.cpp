@@ -1,0 +1,51 @@
+#include "relay/codegen/c/c_source.h"
+
+#include "relay/codegen/c/c_kernel.h"
+
+namespace relay::codegen {
+
+static loop::Kernel without_dots(loop::Kernel kernel) {
+  auto expanded = [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
+  kernel.body = loop::rewrite(
+      kernel.body, [](const loop::Stmt& s) { return s; },
+      [&](const scalar::Expr& e) { return scalar::rewrite(e, expanded); });
+  return kernel;
+}
+
+// Other compilers do not contract in C99.
+static constexpr const char* no_contraction =
+    "#ifdef __clang__ /* other compilers do not contract in C99 */\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
+
+std::string c_source(std::span<const loop::Kernel> kernels) {
+  CHelpers helpers;
+  std::string functions;
+  for (const loop::Kernel& kernel : kernels) functions += "\n" + CKernelWriter(without_dots(kernel), helpers).run();
+  return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
+         "#include <math.h>\n#include <stdint.h>\n#include <string.h>\n\n" +
+         std::string(no_contraction) + helpers.text_for(functions) + functions;
+}
+
+CFunctions c_functions(std::span<const CKernel> kernels, const CFunctionOptions& options) {
+  CHelpers helpers;
+  CFunctions out;
+  std::string all;
+  for (const CKernel& one : kernels) {
+    loop::Kernel kernel = with_scalar_tiles(without_dots(*one.kernel), options.keep_lanes);
+    if (!options.library_math) kernel = loop::expand_math(kernel);
+    kernel = loop::simplify(kernel);
+    CKernelWriter writer(kernel, helpers, {.is_static = true, .may_overlap = one.may_overlap, .fuses_products = true});
+    CFunction& function = out.functions.emplace_back();
+    function.name = c_name(kernel.name);
+    function.text = writer.run();
+    function.scratch_bytes = writer.scratch_bytes();
+    all += function.text;
+  }
+  out.helpers =
+      "/* A kernel keeps its frame: not inlined, so that memory that arrays of two types share is never reordered. */\n"
+      "#ifdef __GNUC__\n#define RELAY_KERNEL __attribute__((noinline)) static\n#else\n#define RELAY_KERNEL static\n"
+      "#endif\n\n" +
+      std::string(no_contraction) + helpers.text_for(all);
+  return out;
+}
+
+}  // namespace relay::codegen

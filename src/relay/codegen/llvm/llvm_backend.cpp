@@ -1,0 +1,191 @@
+#include "relay/codegen/llvm/llvm_backend.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "relay/codegen/llvm/llvm_kernel.h"
+
+namespace relay::codegen {
+
+LlvmBackend::LlvmBackend(TargetDesc target, int threads) : target_(std::move(target)), is_linked_(is_linked(target_)) {
+  for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
+}
+
+LlvmBackend::~LlvmBackend() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    queue_.clear();
+  }
+  for (const std::unique_ptr<Worker>& w : workers_)
+    if (w->thread.joinable()) w->thread.join();
+}
+
+Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
+  if (checked_.contains(text)) return ok();
+  RELAY_ASSIGN(Prepared prepared, codegen::check(kernel, target_));
+  checked_.emplace(text, std::move(prepared));
+  return ok();
+}
+
+void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
+  if (!is_linked_) return;
+  const auto known = checked_.find(text);
+  Prepared prepared{kernel};
+  if (known != checked_.end() && known->second) {
+    prepared = *std::exchange(known->second, std::nullopt);
+    prepared.kernel.name = kernel.name;
+  }
+  put(add(std::move(prepared), kernel.body));
+  start_worker();
+}
+
+LlvmBackend::JobRef LlvmBackend::add(Prepared kernel, const loop::Stmt& body) {
+  JobRef job = std::make_shared<Job>();
+  job->name = kernel.kernel.name, job->body = body;
+  job->kernel = std::move(kernel);
+  jobs_[body.get()] = job;
+  return job;
+}
+
+void LlvmBackend::put(const JobRef& job) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  queue_.push_back(job);
+}
+
+void LlvmBackend::start_worker() {
+  Worker* idle = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const std::unique_ptr<Worker>& w : workers_)
+      if (w->is_done) idle = w.get();
+    if (!idle) return;
+    idle->is_done = false;
+  }
+  if (idle->thread.joinable()) idle->thread.join();
+  try {
+    idle->thread = std::thread([this, idle] { work(*idle); });
+  } catch (const std::system_error&) {  // no thread can be created: compile() does its share
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle->is_done = true;
+  }
+}
+
+void LlvmBackend::work(Worker& worker) {
+  InterruptScope scope(interrupt_);
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!queue_.empty()) {
+    const JobRef job = queue_.front();
+    queue_.pop_front();
+    run(job, lock);
+  }
+  worker.is_done = true;
+}
+
+// Called, and returns, with the lock held.
+void LlvmBackend::run(const JobRef& job, std::unique_lock<std::mutex>& lock) {
+  job->state = Job::State::Runs;
+  lock.unlock();
+  try {
+    check_interrupt();
+    job->object = object_of(*job);
+  } catch (...) {
+    job->failure = std::current_exception();
+  }
+  lock.lock();
+  job->state = Job::State::Done;
+  job_done_.notify_all();
+}
+
+Result<std::string> LlvmBackend::object_of(Job& job) {
+  std::unique_ptr<ObjectWriter> writer;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_writers_.empty()) {
+      writer = std::move(idle_writers_.back());
+      idle_writers_.pop_back();
+    }
+  }
+  if (!writer) {
+    RELAY_ASSIGN(writer, object_writer(target_));
+  }
+  std::vector<loop::Kernel> kernels;
+  if (job.kernel) kernels.push_back(codegen::finish(*std::exchange(job.kernel, std::nullopt)));
+  RELAY_ASSIGN(std::string object, writer->write(kernels, job.functions));
+  std::lock_guard<std::mutex> lock(mutex_);
+  idle_writers_.push_back(std::move(writer));
+  return object;
+}
+
+// Completes the jobs of these kernels, and of the functions. This thread helps.
+Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const loop::Kernel> kernels,
+                                                               const runtime::Program* functions) {
+  std::vector<JobRef> jobs;
+  if (!is_linked_) return target_machine(target_).errors();
+  for (const loop::Kernel& k : kernels) {
+    const auto known = jobs_.find(k.body.get());
+    if (known != jobs_.end() && known->second->name == k.name) {
+      jobs.push_back(known->second);
+      continue;
+    }
+    jobs.push_back(add({k}, k.body));
+    put(jobs.back());
+  }
+  if (functions || jobs.empty()) {  // the linker needs a file
+    jobs.push_back(std::make_shared<Job>());
+    jobs.back()->functions = functions;
+    put(jobs.back());
+  }
+  for (size_t i = 0; i < std::min(jobs.size(), workers_.size()); ++i) start_worker();
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (const JobRef& job : jobs) {
+    if (job->state != Job::State::Waits) continue;
+    queue_.erase(std::find(queue_.begin(), queue_.end(), job));
+    run(job, lock);
+  }
+  Diagnostics all;
+  for (const JobRef& job : jobs) {
+    job_done_.wait(lock, [&] { return job->state == Job::State::Done; });
+    if (job->failure) std::rethrow_exception(job->failure);
+    if (!job->object) all.insert(all.end(), job->object.errors().begin(), job->object.errors().end());
+  }
+  if (!all.empty()) return all;
+  return jobs;
+}
+
+Result<std::shared_ptr<KernelLibrary>> LlvmBackend::compile(std::span<const loop::Kernel> kernels,
+                                                            const runtime::Program* functions) {
+  RELAY_ASSIGN(const std::vector<JobRef> jobs, finished(kernels, functions));
+  std::vector<std::string_view> objects;
+  for (const JobRef& job : jobs) objects.push_back(*job->object);
+  std::vector<std::string> names;
+  for (const loop::Kernel& k : kernels) names.push_back(k.name);
+  if (functions) names.push_back(RELAY_FUNCTIONS);
+  return link_here(objects, names);
+}
+
+Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                                      CodeForm form) {
+  if (form == CodeForm::Object && !is_linked_) return foreign_object(kernels, target_);
+  RELAY_ASSIGN(const std::vector<JobRef> jobs, finished(kernels, functions));
+  std::vector<std::string_view> objects;
+  for (const JobRef& job : jobs) objects.push_back(*job->object);
+  return link_file(objects, form);
+}
+
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads) {
+  return std::make_unique<LlvmBackend>(target, threads);
+}
+
+Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,
+                                           const runtime::Program* functions) {
+  return LlvmBackend(target, threads).compile(kernels, functions);
+}
+Result<std::string> object_file(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
+  return LlvmBackend(target, 1).emit(kernels, nullptr, CodeForm::Object);
+}
+Result<std::string> shared_library(std::span<const loop::Kernel> kernels, const TargetDesc& target,
+                                   const runtime::Program* functions, int threads) {
+  return LlvmBackend(target, threads).emit(kernels, functions, CodeForm::SharedLibrary);
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,68 @@
+// The backend that compiles through LLVM: one object file for each kernel, made by a few threads.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "relay/base/interrupt.h"
+#include "relay/codegen/backend.h"
+
+namespace relay::codegen {
+
+class ObjectWriter;
+
+class LlvmBackend : public Backend {
+ public:
+  LlvmBackend(TargetDesc target, int threads);
+  ~LlvmBackend() override;
+
+  Status check(const loop::Kernel& kernel, const std::string& text) override;
+  void begin(const loop::Kernel& kernel, const std::string& text) override;
+  Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,
+                                                 const runtime::Program* functions) override;
+  Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                           CodeForm form) override;
+
+ private:
+  // An object file to be made, of one kernel or of the functions of a program; an empty one if it has neither.
+  struct Job {
+    std::optional<Prepared> kernel{};
+    std::string name{};
+    loop::Stmt body{};  // of the kernel as lowering made it
+    const runtime::Program* functions = nullptr;
+    enum class State : uint8_t { Waits, Runs, Done } state = State::Waits;
+    Result<std::string> object = std::string();
+    std::exception_ptr failure{};
+  };
+  using JobRef = std::shared_ptr<Job>;
+  struct Worker {
+    std::thread thread;
+    bool is_done = true;
+  };
+
+  JobRef add(Prepared kernel, const loop::Stmt& body);
+  void put(const JobRef& job);
+  void start_worker();
+  void work(Worker& worker);
+  void run(const JobRef& job, std::unique_lock<std::mutex>& lock);
+  Result<std::string> object_of(Job& job);
+  Result<std::vector<JobRef>> finished(std::span<const loop::Kernel> kernels, const runtime::Program* functions);
+
+  const TargetDesc target_;
+  const bool is_linked_;  // LLVM's back end for the target is part of this program
+  const InterruptFlag interrupt_ = interrupt_flag;
+  // By text: a kernel that was checked, until it begins.
+  std::unordered_map<std::string, std::optional<Prepared>> checked_;
+  std::unordered_map<const loop::StmtNode*, JobRef> jobs_;  // by the kernel's body
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::mutex mutex_;  // guards the following, and states of jobs and workers
+  std::condition_variable job_done_;
+  std::deque<JobRef> queue_;
+  std::vector<std::unique_ptr<ObjectWriter>> idle_writers_;
+};
+
+}  // namespace relay::codegen

@@ -1,0 +1,162 @@
+#include "relay/driver/c_project.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <set>
+
+#include "relay/base/output_file.h"
+#include "relay/codegen/llvm/llvm.h"
+#include "relay/driver/targets.h"
+#include "relay/driver/version.h"
+#include "relay/input/inputs.h"
+#include "relay/ir/attribute_names.h"
+#include "relay/ir/rewrite.h"
+#include "relay/runtime/preparations.h"
+#include "relay/typing/typing.h"
+
+namespace relay::driver {
+
+namespace {
+// A construct of the language, in words, and the way to do without it.
+struct Construct {
+  std::string what;
+  const char* help;
+};
+
+Construct construct_of(const ir::Expr& e) {
+  switch (e->kind) {
+    case ir::ExprKind::If:
+      return {"a branch", "compute both sides and choose with `where`, or export without control flow"};
+    case ir::ExprKind::Match: return {"a match", "give the network tensors instead of values of data types"};
+    case ir::ExprKind::Constructor:
+      return {"a value of a data type", "give the network tensors instead of values of data types"};
+    case ir::ExprKind::RefCreate:
+    case ir::ExprKind::RefRead:
+    case ir::ExprKind::RefWrite:
+      return {"a reference", "pass the value as an input and return the new one; --state keeps it between runs"};
+    case ir::ExprKind::GlobalVar:
+      return {format("a call of @{} that is not expanded", static_cast<const ir::GlobalVar&>(*e).name),
+              "unroll the recursion to a fixed number of steps before the import"};
+    default: return {};
+  }
+}
+
+Diagnostic not_in_c(std::string message, const Span& span, std::string help) {
+  return {DiagnosticKind::not_supported, std::move(message), span, {}, {}, std::move(help)};
+}
+}  // namespace
+
+static Diagnostics constructs_without_c(const ir::Module& module) {
+  Diagnostics out;
+  std::set<std::pair<std::string, std::string>> seen;  // what, and where
+  auto add = [&](const Construct& c, const Span& span) {
+    if (c.what.empty() || !seen.emplace(c.what, place_text(span)).second) return;
+    out.push_back(
+        not_in_c(format("a C project has no control flow or functions, but the program has {}", c.what), span, c.help));
+  };
+  for (const auto& [name, f] : module.functions) {
+    ir::visit(f, [&](const ir::Expr& e) {
+      add(construct_of(e), e->span);
+      const ir::Function* inner = ir::as<ir::Function>(e);
+      if (inner && inner != f.get() && !inner->attrs.count(ir::attribute::primitive))
+        add({"a function value", "call the function where it is made, so that it is expanded"}, e->span);
+    });
+  }
+  if (out.empty())
+    out.push_back(not_in_c("a C project has one straight line of kernels, but the program needs the virtual machine",
+                           {}, "compile it to an artifact: leave out --emit c-project"));
+  return out;
+}
+
+Status check_c_project(const Compiled& compiled) {
+  Diagnostics errors;
+  if (!compiled.built.program->is_graph()) errors = constructs_without_c(compiled.module);
+  for (Diagnostic& d : c_project::refusals(*compiled.built.program)) errors.push_back(std::move(d));
+  if (errors.empty()) return ok();
+  return errors;
+}
+
+static Result<Donated> donated(const runtime::Program& program, const std::map<std::string, std::string>& state) {
+  const runtime::Signature s = runtime::graph_signature(program);
+  Donated out;
+  for (const auto& [input, result] : state) {
+    int64_t number = 0;
+    while (static_cast<size_t>(number) < s.outputs.size() && s.outputs[static_cast<size_t>(number)].name != result)
+      ++number;
+    if (static_cast<size_t>(number) == s.outputs.size()) {
+      const auto [end, error] = std::from_chars(result.data(), result.data() + result.size(), number);
+      std::vector<std::string> names;
+      for (const runtime::Port& p : s.outputs) names.push_back(p.name);
+      if (error != std::errc() || end != result.data() + result.size())
+        return Diagnostic{DiagnosticKind::bad_option,
+                          format("--state {0}={1}: no result is named '{1}'", input, result),
+                          {},
+                          {},
+                          {},
+                          format("the results are: {}", join(names, ", "))};
+    }
+    out[input] = number;
+  }
+  return out;
+}
+
+// This machine without multiply-adds: its results have the bits of C that does not contract. It has at least as many
+// registers as the kernels were scheduled for; spilled ones only cost time.
+static Result<TargetDesc> recorder(const TargetDesc& target) {
+  RELAY_ASSIGN(TargetDesc host, find_target("native"));
+  host.has_fma = false;
+  host.vector_registers = std::max({host.vector_registers, target.vector_registers, 64});
+  return host;
+}
+
+Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts) {
+  RELAY_ASSIGN(const ir::Module typed, typing::infer(module));
+  RELAY_ASSIGN(const std::vector<input::Port> ports, input::input_ports(typed));
+  RELAY_ASSIGN(const input::Inputs inputs, input::make_inputs(ports, {.inputs = texts, .shapes = {}}, typed));
+  return input::tensors_of(inputs.values);
+}
+
+Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, const CProjectOptions& options) {
+  RELAY_RETURN_IF_ERROR(check_c_project(compiled));
+  const TargetDesc& target = compiled.report.target;
+  runtime::Program program = *compiled.built.program;
+  RELAY_ASSIGN(const Donated state, donated(program, options.state));
+  RELAY_ASSIGN(program.donations, donations(program, state));
+  RELAY_ASSIGN(const TargetDesc host, recorder(target));
+  RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
+               codegen::jit(compiled.built.kernels, host, compiled.report.threads));
+  RELAY_ASSIGN(const std::shared_ptr<const runtime::Program> ready,
+               runtime::with_constants(std::make_shared<const runtime::Program>(std::move(program)), library.get()));
+  runtime::Program lent = *ready;
+  lent.donations.clear();  // the recorded inputs are still needed
+  RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
+               runtime::Executable::create(std::make_shared<const runtime::Program>(std::move(lent)), library,
+                                           {.threads = compiled.report.threads}));
+  CProject out;
+  out.recording.inputs = std::move(inputs);
+  RELAY_ASSIGN(out.recording.outputs, executable->run(out.recording.inputs));
+  c_project::Options how = options.project;
+  how.target = target.name, how.version = version;
+  how.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
+  how.keep_lanes = target.vector_bytes > 8;
+  RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, how));
+  return out;
+}
+
+Status save(const c_project::Project& project, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Diagnostic{DiagnosticKind::file_not_found,
+                      format("cannot make the folder {}: {}", folder, error.message()),
+                      {},
+                      {},
+                      {},
+                      "give a folder that exists or can be made"};
+  for (const auto& [name, text] : project.files)
+    RELAY_RETURN_IF_ERROR(write_file((std::filesystem::path(folder) / name).string(), text));
+  return ok();
+}
+
+}  // namespace relay::driver

@@ -1,0 +1,32 @@
+// Compiled programs as C projects (c_project/project.h): what cannot leave is refused, and one run is recorded.
+#pragma once
+
+#include "relay/c_project/project.h"
+#include "relay/driver/compile.h"
+
+namespace relay::driver {
+
+// The target that a C project is scheduled for unless another one is given.
+constexpr const char* c_project_target = "portable";
+
+struct CProjectOptions {
+  c_project::Options project{};
+  std::map<std::string, std::string> state{};  // by input: the result that replaces it, by name or number
+};
+
+// not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
+Status check_c_project(const Compiled& compiled);
+
+// The inputs of the recorded run. `texts`: arguments of --input; the other inputs are random.
+Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts);
+
+struct CProject {
+  c_project::Project project;
+  c_project::Recording recording;
+};
+Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, const CProjectOptions& options);
+
+// Writes the files into a folder, which is made if necessary.
+Status save(const c_project::Project& project, const std::string& folder);
+
+}  // namespace relay::driver

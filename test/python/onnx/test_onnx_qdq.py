@@ -1,0 +1,109 @@
+"""Networks that ONNX Runtime's tool quantises (QDQ): Relay computes them on integers, and returns ONNX Runtime's."""
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import relay
+
+RNG = np.random.default_rng(4)
+
+
+class Graph:
+    """A chain of nodes whose tensors have scales and zero points, as the tool writes them."""
+
+    def __init__(self, activations, shape):
+        self.activations, self.nodes, self.constants, self.count = activations, [], [], 0
+        self.inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+        self.value = self.quantised("x", 0.02)
+
+    def name(self):
+        self.count += 1
+        return f"t{self.count}"
+
+    def constant(self, value):
+        name = self.name()
+        self.constants.append(numpy_helper.from_array(value, name))
+        return name
+
+    def node(self, op, *inputs, **attributes):
+        name = self.name()
+        self.nodes.append(helper.make_node(op, list(inputs), [name], **attributes))
+        return name
+
+    def quantised(self, value, scale):
+        """`value`, quantised and dequantised again."""
+        zero = np.array(120 if self.activations == "uint8" else -8, self.activations)
+        pair = self.constant(np.float32(scale)), self.constant(zero)
+        return self.node("DequantizeLinear", self.node("QuantizeLinear", value, *pair), *pair)
+
+    def weight(self, shape, axis=0):
+        scale = RNG.uniform(0.004, 0.01, shape[axis]).astype(np.float32)
+        stored = [
+            self.constant(RNG.integers(-127, 128, shape).astype(np.int8)),
+            self.constant(scale),
+            self.constant(np.zeros(shape[axis], np.int8)),
+        ]
+        return self.node("DequantizeLinear", *stored, axis=axis), scale
+
+    def bias(self, scale):
+        stored = [
+            self.constant(RNG.integers(-4000, 4000, scale.shape).astype(np.int32)),
+            self.constant((scale * 0.02).astype(np.float32)),
+            self.constant(np.zeros(scale.shape, np.int32)),
+        ]
+        return self.node("DequantizeLinear", *stored, axis=0)
+
+    def conv(self, shape, bias=True, **attributes):
+        w, scale = self.weight(shape)
+        return self.node("Conv", self.value, w, *([self.bias(scale)] if bias else []), **attributes)
+
+    def model(self):
+        result = onnx.ValueInfoProto()
+        result.name = self.value
+        graph = helper.make_graph(self.nodes, "qdq", self.inputs, [result], self.constants)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def first(g):
+    return g.conv((8, 3, 3, 3), strides=[2, 2], pads=[1, 1, 1, 1])
+
+
+def residual(g):
+    main = g.quantised(g.conv((16, 16, 3, 3), pads=[1, 1, 1, 1]), 0.02)
+    return g.node("Relu", g.node("Add", main, g.value))
+
+
+CASES = {
+    "first convolution": ((1, 3, 17, 17), first),
+    "convolution and relu": ((1, 16, 9, 9), lambda g: g.node("Relu", g.conv((8, 16, 3, 3), pads=[1, 1, 1, 1]))),
+    "pointwise, no bias": ((1, 20, 7, 7), lambda g: g.conv((24, 20, 1, 1), bias=False)),
+    "depthwise": ((1, 16, 9, 9), lambda g: g.conv((16, 1, 3, 3), group=16, pads=[1, 1, 1, 1])),
+    "residual": ((1, 16, 9, 9), residual),
+    "max pool": ((1, 16, 9, 9), lambda g: g.node("MaxPool", g.value, kernel_shape=[3, 3], pads=[1, 1, 1, 1])),
+    "average": ((1, 16, 7, 7), lambda g: g.node("GlobalAveragePool", g.value)),
+    "product": ((2, 5, 24), lambda g: g.node("MatMul", g.value, g.weight((24, 40), axis=1)[0])),
+    "layer": ((5, 24), lambda g: g.node("Gemm", g.value, g.weight((40, 24))[0], transB=1)),
+}
+
+
+@pytest.mark.parametrize("activations", ["uint8", "int8"])
+@pytest.mark.parametrize("name", CASES)
+def test_integers_are_those_of_onnx_runtime(name, activations):
+    shape, build = CASES[name]
+    g = Graph(activations, shape)
+    g.value = g.quantised(build(g), 0.03)
+    model = g.model()
+    x = RNG.standard_normal(shape).astype(np.float32)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (expected,) = session.run(None, {"x": x})
+    got = relay.compile(model)(x)
+    steps = np.rint(np.abs(got - expected) / 0.03)
+    # A float that is nearly a half is rounded to either side.
+    assert expected.std() > 0.1 and steps.max() <= 1 and (steps > 0).mean() < 0.01
+    # Kernels and the evaluator agree bit for bit on the same program.
+    integers = relay.transform.FakeQuantizationToInteger(exact=True)(relay.load(model))
+    np.testing.assert_array_equal(got, relay.evaluate(integers, [x]))
