@@ -10,7 +10,6 @@
 #include "relay/ir/rewrite.h"
 #include "relay/quantise/observer.h"
 #include "relay/transform/quantise/annotate.h"
-#include "relay/transform/quantise/dense_form.h"
 
 namespace relay::driver {
 
@@ -23,14 +22,12 @@ Result<ir::Module> prepare_quantisation(const ir::Module& module) {
   context.options = {{"simplify_inference.norms", int64_t{0}},
                      {"simplify_expr.rounding", int64_t{0}},
                      {"fold_constant.max_elements", int64_t{1} << 24}};
-  RELAY_ASSIGN(const ir::Module simple,
-               transform::run_passes(
-                   module,
-                   {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference",
-                    "to_graph_normal_form", "propagate_constants", "plain_layouts", "fold_constant", "simplify_expr",
-                    "backward_fold_scale_axis", "fold_constant", "common_subexpr", "dead_code"},
-                   context));
-  return transform::run_passes(transform::with_dense_products(simple), {"infer_type"}, context);
+  return transform::run_passes(
+      module,
+      {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference", "to_graph_normal_form",
+       "propagate_constants", "plain_layouts", "fold_constant", "simplify_expr", "backward_fold_scale_axis",
+       "fold_constant", "common_subexpr", "dead_code"},
+      context);
 }
 
 static int64_t constant_bytes(const ir::Module& module) {
@@ -190,9 +187,7 @@ std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, siz
   if (layer.is_weight(operand)) return transform::OperandForm{choice.weight_bits, true, choice.per_channel};
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
-  // An average has a smaller range than its terms, so that these need finer steps.
-  const bool average = layer.op == "mean" || layer.op == "nn.global_avg_pool2d";
-  return transform::OperandForm{average ? 16 : choice.bits, choice.symmetric, false, range.least, range.most};
+  return transform::OperandForm{choice.bits, choice.symmetric, false, range.least, range.most};
 }
 
 Result<ir::Module> Quantiser::annotated(const Layers& all) const {
@@ -210,7 +205,7 @@ Result<ir::Module> Quantiser::integer_module(const Layers& all) const {
   const bool stored = std::any_of(all.begin(), all.end(), [this](const Layer& layer) {
     return layer.integer && quantise::choice_for(options_.plan, layer).weights_only;
   });
-  context.options = {{"fake_quantization_to_integer.qat", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
+  context.options = {{"fake_quantization_to_integer.exact", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
   return transform::run_passes(simulated, {"fake_quantization_to_integer", "fold_constant", "dead_code"}, context);
 }
 
@@ -254,10 +249,11 @@ Status Quantiser::measure_layers() {
   const bool decides = options_.keep_float == KeepFloat::Auto;
   constexpr int most_rounds = 3;
   constexpr double clearly = 0.97;  // of the float time: a difference that the measurement can tell
-  RELAY_ASSIGN(float_times_, layer_times(float_program_, samples_[0], options_.seconds));
   for (int round = 0; round < (decides ? most_rounds : 1); ++round) {
     RELAY_ASSIGN(const Compiled program, named_program());
-    RELAY_ASSIGN(const LayerTimes times, layer_times(program, samples_[0], options_.seconds));
+    RELAY_ASSIGN(const TwoTimes both, layer_times(float_program_, program, samples_[0], options_.seconds));
+    float_times_ = both.first;
+    const LayerTimes& times = both.second;
     Names integer;
     for (const Layer& layer : layers())
       if (layer.integer) integer.insert(layer.name);
@@ -337,6 +333,7 @@ Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) 
 // --- results ---------------------------------------------------------------------------------------------------------
 LayerReport Quantiser::report_of(const Layer& layer) const {
   LayerReport out{.layer = layer.name, .op = layer.op, .place = place_text(layer.call->span), .integer = layer.integer};
+  out.stores_only = layer.integer && !layer.is_contraction();
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
   if (!layer.integer) {
     const auto reason = reasons_.find(layer.name);

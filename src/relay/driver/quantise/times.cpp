@@ -1,5 +1,7 @@
 #include "relay/driver/quantise/times.h"
 
+#include <algorithm>
+
 #include "relay/measure/measure.h"
 #include "relay/measure/paired_benchmark.h"
 #include "relay/measure/profile.h"
@@ -14,6 +16,26 @@ Result<LayerTimes> layer_times(const Compiled& program, const Sample& inputs, do
   for (const measure::KernelProfile& kernel : profile.kernels) {
     for (const std::string& node : kernel.nodes) out.us[node] += kernel.us / static_cast<double>(kernel.nodes.size());
     if (!kernel.nodes.empty()) out.kernels.push_back(kernel.nodes);
+  }
+  return out;
+}
+
+static void keep_least(LayerTimes& all, LayerTimes now) {
+  for (const auto& [layer, us] : now.us) {
+    double& least = all.us.emplace(layer, us).first->second;
+    least = std::min(least, us);
+  }
+  all.kernels = std::move(now.kernels);
+}
+
+Result<TwoTimes> layer_times(const Compiled& first, const Compiled& second, const Sample& inputs, double seconds) {
+  constexpr int turns = 3;
+  TwoTimes out;
+  for (int turn = 0; turn < turns; ++turn) {
+    RELAY_ASSIGN(LayerTimes one, layer_times(first, inputs, seconds / turns));
+    keep_least(out.first, std::move(one));
+    RELAY_ASSIGN(LayerTimes other, layer_times(second, inputs, seconds / turns));
+    keep_least(out.second, std::move(other));
   }
   return out;
 }

@@ -15,6 +15,12 @@ struct LayerTimes {
   std::vector<std::vector<std::string>> kernels;  // the layers of each kernel
 };
 Result<LayerTimes> layer_times(const Compiled& program, const Sample& inputs, double seconds);
+// The times of two programs, measured in turn. Other work on the machine only adds to times, so that the least of each
+// layer counts.
+struct TwoTimes {
+  LayerTimes first, second;
+};
+Result<TwoTimes> layer_times(const Compiled& first, const Compiled& second, const Sample& inputs, double seconds);
 
 // Layers that share kernels in one of two programs, directly or through others, and must be compared together.
 std::vector<std::vector<std::string>> comparable_groups(const LayerTimes& first, const LayerTimes& second);
