@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import _core
-from .._core import IRModule
+from .._core import IRModule, TensorType
 from ..data.arrays import array
 from ..data.values import checked, to_value
 from ..errors import wrong_input
@@ -45,6 +45,16 @@ def _bound(mod: IRModule, params: dict | None) -> IRModule:
     return out
 
 
+def _whole(value, param):
+    """A copy of an array, because samples of a generator may share one buffer. A first axis of 1 is added if it is
+    missing."""
+    if not isinstance(value, np.ndarray):
+        return value
+    type_ = param.type_annotation
+    is_single = isinstance(type_, TensorType) and len(type_.shape) == value.ndim + 1 and type_.shape[0] == 1
+    return np.array(value[None] if is_single else value)
+
+
 def _samples(mod: IRModule, data) -> list[list[_core.Value]]:
     """The inputs of each run. `data`: runs, each a dict by name, a list or a tuple in order, or the only input."""
     ports, types = _core.ports(mod), _core.data_types(mod)
@@ -61,8 +71,7 @@ def _samples(mod: IRModule, data) -> list[list[_core.Value]]:
             sample = [sample]
         if len(sample) != len(ports):
             raise wrong_input(f"a sample has {len(sample)} values, but there are {len(ports)} inputs", f"{names}")
-        # Copied: samples of a generator may share one buffer.
-        values = [np.array(v) if isinstance(v, np.ndarray) else v for v in sample]
+        values = [_whole(v, param) for v, param in zip(sample, mod["main"].params, strict=True)]
         out.append([to_value(checked(v, *p), types, p[1]) for v, p in zip(values, ports, strict=True)])
     return out
 
@@ -106,7 +115,8 @@ def quantize_module(
 ) -> Quantized:
     """Turns a float program into one that computes on integers, where these are faster.
 
-    data: samples for the calibration: dicts of values by input, lists of values, or values of the only input
+    data: samples for the calibration: dicts of values by input, lists of values, or values of the only input. An array
+        may lack a first axis of 1
     params: values of parameters of @main that are weights
     plan: the path of a plan, or its contents as a dict
     keep: layers that stay float; * stands for any text

@@ -40,7 +40,7 @@ def test_flags_are_those_of_the_declaration():
 
 
 @needs_program
-@pytest.mark.parametrize("verb", ["run", "opt", "check", "bench", "verify", "bisect", "profile", "inspect"])
+@pytest.mark.parametrize("verb", ["run", "opt", "check", "bench", "verify", "bisect", "profile", "quantize", "inspect"])
 def test_every_verb_that_compiles_has_the_flags(verb):
     assert {flag for flag, row in FLAGS.items() if row["only_verb"] in ("", verb)} <= flags_of(verb)
 

@@ -187,9 +187,7 @@ std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, siz
   if (layer.is_weight(operand)) return transform::OperandForm{choice.weight_bits, true, choice.per_channel};
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
-  // An average has a smaller range than its terms, so that these need finer steps.
-  const bool average = layer.op == "mean" || layer.op == "nn.global_avg_pool2d";
-  return transform::OperandForm{average ? 16 : choice.bits, choice.symmetric, false, range.least, range.most};
+  return transform::OperandForm{choice.bits, choice.symmetric, false, range.least, range.most};
 }
 
 Result<ir::Module> Quantiser::annotated(const Layers& all) const {
@@ -207,7 +205,7 @@ Result<ir::Module> Quantiser::integer_module(const Layers& all) const {
   const bool stored = std::any_of(all.begin(), all.end(), [this](const Layer& layer) {
     return layer.integer && quantise::choice_for(options_.plan, layer).weights_only;
   });
-  context.options = {{"fake_quantization_to_integer.qat", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
+  context.options = {{"fake_quantization_to_integer.exact", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
   return transform::run_passes(simulated, {"fake_quantization_to_integer", "fold_constant", "dead_code"}, context);
 }
 
@@ -245,24 +243,27 @@ Status Quantiser::measure_float() {
 
 // --- decisions -------------------------------------------------------------------------------------------------------
 // Measures both forms of each layer. With KeepFloat::Auto, layers whose kernels are not faster on integers stay float,
-// and the rest is measured again, because a layer may have been fast only next to another one.
+// and the rest is measured again, because a layer may have been fast only next to another one. Layers that share a
+// kernel in one of the two programs are compared together.
 Status Quantiser::measure_layers() {
   const bool decides = options_.keep_float == KeepFloat::Auto;
   constexpr int most_rounds = 3;
   constexpr double clearly = 0.97;  // of the float time: a difference that the measurement can tell
-  RELAY_ASSIGN(float_times_, layer_times(float_program_, samples_[0], options_.seconds));
   for (int round = 0; round < (decides ? most_rounds : 1); ++round) {
-    const Layers all = layers();
     RELAY_ASSIGN(const Compiled program, named_program());
-    RELAY_ASSIGN(const LayerTimes times, layer_times(program, samples_[0], options_.seconds));
+    RELAY_ASSIGN(const TwoTimes both, layer_times(float_program_, program, samples_[0], options_.seconds));
+    float_times_ = both.first;
+    const LayerTimes& times = both.second;
+    Names integer;
+    for (const Layer& layer : layers())
+      if (layer.integer) integer.insert(layer.name);
+    for (const auto& [layer, us] : times.us)
+      if (integer.contains(layer)) integer_times_.us[layer] = us;
     int64_t slower = 0;
-    for (const Layer& layer : all) {
-      const LayerTimes::const_iterator in_floats = float_times_.find(layer.name), on_integers = times.find(layer.name);
-      if (on_integers == times.end() || !layer.integer) continue;
-      integer_times_[layer.name] = on_integers->second;
-      if (!decides || in_floats == float_times_.end() || on_integers->second <= clearly * in_floats->second) continue;
-      reasons_[layer.name] = "integers are not faster";
-      ++slower;
+    for (const std::vector<std::string>& group : comparable_groups(float_times_, times)) {
+      if (sum_of(group, times) <= clearly * sum_of(group, float_times_)) continue;
+      for (const std::string& layer : group)
+        if (integer.contains(layer) && decides) reasons_[layer] = "integers are not faster", ++slower;
     }
     if (slower == 0) break;
     options_.say(format("{} not faster on integers", plural(slower, "layer is", "layers are")));
@@ -332,6 +333,7 @@ Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) 
 // --- results ---------------------------------------------------------------------------------------------------------
 LayerReport Quantiser::report_of(const Layer& layer) const {
   LayerReport out{.layer = layer.name, .op = layer.op, .place = place_text(layer.call->span), .integer = layer.integer};
+  out.stores_only = layer.integer && !layer.is_contraction();
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
   if (!layer.integer) {
     const auto reason = reasons_.find(layer.name);
@@ -341,7 +343,7 @@ LayerReport Quantiser::report_of(const Layer& layer) const {
     const auto found = in.find(layer.name);
     return found == in.end() ? std::nullopt : std::optional(found->second);
   };
-  out.float_us = find(float_times_), out.integer_us = find(integer_times_), out.error = find(errors_);
+  out.float_us = find(float_times_.us), out.integer_us = find(integer_times_.us), out.error = find(errors_);
   for (const size_t k : layer.weights) {
     const Tensor& weight = ir::as<ir::Constant>(layer.operands[k])->value;
     out.float_bytes += static_cast<int64_t>(weight.bytes());

@@ -33,6 +33,11 @@ static std::string last_line(const QuantiseReport& r) {
   return format("{}", join(parts, ", "));
 }
 
+static std::string computed_in(const LayerReport& layer) {
+  if (!layer.integer) return format("float: {}", layer.reason);
+  return layer.stores_only ? "floats of integers" : "integers";
+}
+
 std::string str(const QuantiseReport& r) {
   size_t name = 5, op = 8;
   for (const LayerReport& layer : r.layers)
@@ -44,8 +49,7 @@ std::string str(const QuantiseReport& r) {
     out += format("{:<{}} {:<{}} {:>10} {:>10} {:>10} {:>10} {:>8}  {}\n", layer.layer, name, layer.op, op,
                   number(layer.float_us, 1), number(layer.integer_us, 1), layer.float_bytes, layer.integer_bytes,
                   percent(layer.error),
-                  format("{}{}{}", layer.integer ? "integers" : format("float: {}", layer.reason),
-                         layer.place.empty() ? "" : "; ", layer.place));
+                  format("{}{}{}", computed_in(layer), layer.place.empty() ? "" : "; ", layer.place));
   out += format("{:<{}} {:<{}} {:>10} {:>10} {:>10} {:>10} {:>8}\n", "all", name, "", op, number(r.float_us, 1),
                 number(r.integer_us, 1), r.float_bytes, r.integer_bytes, r.samples > 0 ? percent(r.error) : "-");
   return out + last_line(r) + "\n";
@@ -60,6 +64,7 @@ std::string json(const QuantiseReport& r) {
                       {"op", layer.op},
                       {"place", layer.place},
                       {"integer", layer.integer},
+                      {"stores_only", layer.stores_only},
                       {"reason", layer.reason},
                       {"float_us", maybe(layer.float_us)},
                       {"integer_us", maybe(layer.integer_us)},

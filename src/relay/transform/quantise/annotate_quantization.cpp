@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <tuple>
 
+#include "relay/ir/call_of.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 #include "relay/transform/pass.h"
@@ -87,6 +89,29 @@ static Expr quantised_value(const Expr& value, const OperandForm& form) {
   return op::make("qnn.dequantize", {integers, scale, zero}, {}, value->span);
 }
 
+// True for an operator that moves values or selects among them. Rounding and clipping first gives the same integers,
+// and the operator moves a quarter of the bytes.
+static bool only_selects(const Expr& e) {
+  static constexpr std::string_view names[] = {"copy",    "expand_dims", "nn.batch_flatten", "nn.max_pool2d",
+                                               "reshape", "squeeze",     "transpose"};
+  return std::any_of(std::begin(names), std::end(names), [&](std::string_view name) { return call_of(e, name); });
+}
+
+// The quantised value of an operand, in front of the operators that only select from it.
+static Expr quantised_early(const Expr& operand, function_ref<Expr(const Expr&)> quantised) {
+  Exprs after;  // the last one first
+  Expr source = operand;
+  for (; only_selects(source); source = as<Call>(source)->args[0]) after.push_back(source);
+  Expr value = quantised(source);
+  for (size_t i = after.size(); i-- > 0;) {
+    const Call& call = *as<Call>(after[i]);
+    Exprs args = call.args;
+    args[0] = value;
+    value = ir::call(call.callee, std::move(args), call.attrs, call.span);
+  }
+  return value;
+}
+
 Module annotate(const Module& module, const std::vector<Layer>& layers,
                 function_ref<std::optional<OperandForm>(const Layer&, size_t)> form_of) {
   using Key = std::tuple<const ExprNode*, int, bool, bool, int64_t, double, double>;
@@ -96,10 +121,15 @@ Module annotate(const Module& module, const std::vector<Layer>& layers,
     if (!form) return now;
     const bool weight = layer.is_weight(operand);
     const int64_t axis = weight ? layer.weight_axis(operand) : -1;
-    Expr& value = made[{now.get(), form->bits, form->symmetric, form->per_channel, axis, form->least, form->most}];
-    if (!value)
-      value = weight ? quantised_weight(as<Constant>(now)->value, *form, axis, now->span) : quantised_value(now, *form);
-    return value;
+    const auto once = [&](const Expr& e, function_ref<Expr()> make) -> Expr {
+      const Key key{e.get(), form->bits, form->symmetric, form->per_channel, axis, form->least, form->most};
+      if (const auto found = made.find(key); found != made.end()) return found->second;
+      return made[key] = make();
+    };
+    if (weight) return once(now, [&] { return quantised_weight(as<Constant>(now)->value, *form, axis, now->span); });
+    const auto quantised = [&](const Expr& e) { return once(e, [&] { return quantised_value(e, *form); }); };
+    if (!only_selects(now)) return quantised(now);
+    return once(now, [&] { return quantised_early(now, quantised); });
   });
 }
 

@@ -26,9 +26,8 @@ const std::set<std::string_view> contractions = {"nn.batch_matmul",
                                                  "nn.conv3d_transpose",
                                                  "nn.dense",
                                                  "nn.matmul"};
-// Operators whose float operands each have a scale of their own.
-const std::set<std::string_view> joints = {"add",           "concatenate",          "mean",    "multiply",
-                                           "nn.avg_pool2d", "nn.global_avg_pool2d", "subtract"};
+// Operators whose operands are stored as integers, each with a scale of its own, and computed in floats.
+const std::set<std::string_view> joints = {"add", "concatenate", "multiply", "nn.avg_pool2d", "subtract"};
 // Operators that keep the scale of their data.
 const std::set<std::string_view> carriers = {
     "add",           "clip",          "copy",     "expand_dims", "nn.batch_flatten",  "nn.bias_add",
@@ -57,13 +56,13 @@ std::vector<Expr> operands_of(const Call& call, const std::string& op) {
     const Tuple* tuple = as<Tuple>(call.args[0]);
     return tuple ? tuple->elements : std::vector<Expr>();
   }
-  const size_t count = op == "mean" || op == "nn.avg_pool2d" || op == "nn.global_avg_pool2d" ? 1 : 2;
+  const size_t count = op == "nn.avg_pool2d" ? 1 : 2;
   return {call.args.begin(), call.args.begin() + static_cast<int64_t>(std::min(count, call.args.size()))};
 }
 
 // The reason why a contraction cannot be computed on integers, or "".
 std::string reason_of(const Layer& layer) {
-  if (!integer_rule(layer.op, false)) return format("{} has no integer form", layer.op);
+  if (!transform::is_contraction(layer.op)) return format("{} has no integer form", layer.op);
   for (const Expr& operand : layer.operands) {
     const TensorType* t = as<TensorType>(operand->type);
     if (!t || t->dtype != DType::float32())
@@ -71,8 +70,11 @@ std::string reason_of(const Layer& layer) {
   }
   if (is_constant(layer.operands[0]) && layer.weights.size() == layer.operands.size())
     return "all of its operands are constants";
-  if (layer.op != "nn.batch_matmul" && !layer.is_weight(1))
-    return "its weight is not a constant; bind the parameter to its value";
+  if (layer.op == "nn.batch_matmul" && layer.weights.empty())
+    return "both operands are computed; such products are faster in floats";
+  if (!layer.is_weight(1)) return "its weight is not a constant; bind the parameter to its value";
+  if (layer.op == "nn.matmul" && attribute<bool>(*as<Call>(layer.call), "transpose_a", false))
+    return "its data is transposed, for which there is no integer form";
   for (const size_t k : layer.weights) {
     const Tensor& weight = as<Constant>(layer.operands[k])->value;
     for (const float x : weight.span<float>())
@@ -127,13 +129,12 @@ class Finder {
       integer_.insert(e.get());
     }
   }
-  // True unless it is the addition of a bias, or a form without an integer rule.
+  // True unless it is the addition of a bias, or not of float32.
   static bool is_joint(const Call& call, const std::string& op) {
     const std::vector<Expr> operands = operands_of(call, op);
     if (operands.empty() || std::any_of(operands.begin(), operands.end(), is_constant)) return false;
     const TensorType* t = as<TensorType>(call.type);
-    if (!t || t->dtype != DType::float32()) return false;
-    return op != "nn.avg_pool2d" || !attribute<bool>(call, "count_include_pad", false);
+    return t && t->dtype == DType::float32();
   }
   Layer made(const Expr& e, const std::string& op) {
     Layer layer;
@@ -188,6 +189,7 @@ int64_t Layer::weight_axis(size_t operand) const {
   if (operand != 1 || op == "nn.batch_matmul") return -1;
   if (op == "nn.dense") return 0;
   const Call& c = *as<Call>(call);
+  if (op == "nn.matmul") return attribute<bool>(c, "transpose_b", false) ? 0 : 1;
   if (op == "nn.conv2d_transpose" && attribute<int64_t>(c, "groups", 1) != 1) return -1;
   const std::string layout = attribute<std::string>(c, "kernel_layout", op == "nn.conv2d" ? "OIHW" : "IOHW");
   const size_t axis = layout.find('O');

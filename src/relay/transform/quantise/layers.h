@@ -3,8 +3,8 @@
 //   std::vector<Layer> layers = find_layers(module);          "main/conv2d_0", "main/dense_0", ...
 //
 // Contractions (nn.conv2d, nn.dense, ...) are layers. An addition, product, concatenation or average between them is
-// one if its operands are computed on integers and an integer layer reads its result. Operators that only move or
-// compare values (nn.relu, reshape, ...) belong to the layer before them.
+// one if integer layers compute its operands and read its result: its operands are then stored as integers. Operators
+// that only move or compare values (nn.relu, reshape, ...) belong to the layer before them.
 #pragma once
 
 #include <string>
