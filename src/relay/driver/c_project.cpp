@@ -135,7 +135,13 @@ Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs,
                                            {.threads = compiled.report.threads}));
   CProject out;
   out.recording.inputs = std::move(inputs);
-  RELAY_ASSIGN(out.recording.outputs, executable->run(out.recording.inputs));
+  Result<std::vector<Tensor>> outputs = executable->run(out.recording.inputs);
+  if (!outputs) {
+    Diagnostics errors = outputs.errors();
+    errors[0].notes.push_back("the self-test records a run; --input NAME=VALUE gives it other inputs than random ones");
+    return errors;
+  }
+  out.recording.outputs = *std::move(outputs);
   c_project::Options how = options.project;
   how.target = target.name, how.version = version;
   how.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
