@@ -206,7 +206,9 @@ def test_bad_arguments_are_refused(tmp_path):
 def test_indices_out_of_range_are_refused(tmp_path):
     (tmp_path / "rows.relay").write_text(
         VERSION
-        + """def @main(%table: Tensor[(5, 2), float32], %i: Tensor[(3), int32]) { take(%table, %i, axis=0, mode="checked") }
+        + """def @main(%table: Tensor[(5, 2), float32], %i: Tensor[(3), int32]) {
+  take(%table, %i, axis=0, mode="checked")
+}
 """
     )
     arguments = "compile", tmp_path / "rows.relay", "--emit", "c-project", "-o", tmp_path / "project"
