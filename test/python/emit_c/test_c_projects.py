@@ -303,3 +303,36 @@ def test_a_slice_of_the_operators(tmp_path):
     cases, _, wrong = anywhere["write_cases"](tmp_path, "--only", only, "--first")
     assert wrong == [] and len(cases) >= 10
     assert c_projects.test_together(tmp_path, list(cases), "gcc") == []
+
+
+def branches():
+    """The first branch's result of 64 KiB is kept beside the second's of 128 KiB, unless the second comes first."""
+    x = relay.var("x", shape=(1, 4, 64, 64), dtype="float32")
+
+    def pointwise(data, channels):
+        return relay.nn.conv2d(data, constant(channels, 4, 1, 1), channels=channels, kernel_size=(1, 1))
+
+    kept, wide = relay.nn.relu(pointwise(x, 4)), relay.nn.relu(pointwise(x, 8))
+    pooled = relay.nn.batch_flatten(relay.nn.max_pool2d(wide, pool_size=(64, 64)))
+    factors = relay.reshape(relay.nn.dense(pooled, constant(4, 8), units=4), (1, 4, 1, 1))
+    return relay.Function([x], pointwise(kept, 4) * factors)
+
+
+def workspace_of(folder):
+    return int(re.search(r"WORKSPACE_BYTES (\d+)", (folder / "model.h").read_text())[1])
+
+
+def test_a_memory_limit_changes_the_order_of_steps(tmp_path):
+    model = saved(branches(), tmp_path / "net.relay")
+    assert workspace_of(c_projects.write(model, tmp_path / "usual")) == 256 * 1024
+    folder = c_projects.write(model, tmp_path / "ordered", "--memory-limit", "200K")
+    assert workspace_of(folder) == 192 * 1024
+    assert "model: ok" in c_projects.self_test(folder)
+
+
+def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_path):
+    model = saved(branches(), tmp_path / "net.relay")
+    said = fails("R0603", "compile", model, "--emit", "c-project", "-o", tmp_path / "project", "--memory-limit", "64K")
+    assert "the limit is 65536" in said and "the peak is step" in said
+    assert re.search(r"\d{5,} bytes from step \d+, \w+, to step \d+", said), said
+    assert not (tmp_path / "project").exists()

@@ -150,7 +150,7 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
       return t.is_bool() ? Text{"!" + in(a, Atom), Prefix, depth}
                          : Text{format("({})~{}", type, in(a, Atom)), Prefix, depth};
     case UnaryOp::Neg:
-      if (e->index && is_index(e)) return {"-" + in(a, Atom), Prefix, depth};
+      if (e->index && (narrow_ || is_index(e))) return {"-" + in(a, Atom), Prefix, depth};
       return {format("({})(0 - (uint{}_t){})", type, std::max<int>(t.bits, 32), in(a, Atom)), Prefix, depth};
     case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, computed_in(e)), {a}) : a;
     case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, computed_in(e)), {a});
@@ -183,7 +183,7 @@ CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const Binding binding = product ? Product : Sum;
   if (t.is_bool())
     return infix(product ? "&&" : "||", a, b, product ? Conjunction : Disjunction, Comparison, Comparison);
-  if (t.is_float() || (t == DType::int64() && e->index && is_index(e)))
+  if (t.is_float() || (t == DType::int64() && e->index && (narrow_ || is_index(e))))
     return rounded(infix(symbol, a, b, binding, binding, product ? Prefix : Product), t);
   const std::string wide = format("uint{}_t", std::max<int>(t.bits, 32));
   return {format("({0})(({1}){2} {3} ({1}){4})", c_value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
