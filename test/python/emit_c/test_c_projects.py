@@ -8,8 +8,10 @@ import c_projects
 import numpy as np
 import pytest
 from programs import ROOT, cli, fails, needs_program
+from relay.run.build_module import bind_params_by_name
 
 import relay
+from relay import testing
 
 pytestmark = needs_program
 VERSION = '#[version = "0.0.5"]\n'
@@ -50,8 +52,8 @@ def attention_block():
 
 
 def mobilenet():
-    module, params = relay.testing.mobilenet.get_workload(batch_size=1, image_shape=(3, 32, 32), num_classes=10)
-    return relay.transform.bind_params_by_name(module["main"], params)
+    module, params = testing.mobilenet.get_workload(batch_size=1, image_shape=(3, 32, 32), num_classes=10)
+    return bind_params_by_name(module["main"], params)
 
 
 NETWORKS = {"small_cnn": small_cnn, "mlp": mlp, "attention_block": attention_block}
@@ -336,3 +338,53 @@ def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_pat
     assert "the limit is 65536" in said and "the peak is step" in said
     assert re.search(r"\d{5,} bytes from step \d+, \w+, to step \d+", said), said
     assert not (tmp_path / "project").exists()
+
+
+TWO_THREADS = """#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "model.h"
+#include "test_vectors.h"
+typedef struct {
+  uint64_t workspace[MODEL_WORKSPACE_BYTES / 8 + 1];
+  float output[MODEL_OUTPUT_ELEMENTS];
+  int wrong;
+} run;
+static run runs[2];
+static void *work(void *argument) {
+  run *r = argument;
+  for (int i = 0; i < 200; ++i) {
+    r->wrong += model_run(input_image, r->output, r->workspace, sizeof r->workspace) != MODEL_OK;
+    r->wrong += memcmp(r->output, expected_output, sizeof r->output) != 0;
+  }
+  return NULL;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, work, &runs[1]);
+  work(&runs[0]);
+  pthread_join(other, NULL);
+  printf("%d wrong\\n", runs[0].wrong + runs[1].wrong);
+  return 0;
+}
+"""
+
+
+def test_two_threads_run_at_once(tmp_path):
+    folder = c_projects.write(saved(small_cnn(), tmp_path / "net.relay"), tmp_path / "project")
+    (folder / "main.c").write_text(TWO_THREADS)
+    assert c_projects.self_test(folder, "gcc", ["-O2", "-pthread"]) == "0 wrong\n"
+
+
+def test_the_math_of_the_c_library(tmp_path):
+    folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project", "--library-math")
+    assert "tanhf(" in (folder / "model.c").read_text()
+    assert "model: ok" in c_projects.self_test(folder)
+
+
+def test_the_header_is_also_that_of_a_program_in_cpp(tmp_path):
+    folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project")
+    (folder / "user.cpp").write_text('#include "model.h"\nauto run = &model_run;\n')
+    c_projects.run(
+        "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", folder / "user.cpp"
+    )
