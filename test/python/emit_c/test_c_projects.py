@@ -261,6 +261,12 @@ def @main(%l: List[float32], %c: bool) { if (%c) { @total(%l, 0f) } else { 1f } 
     assert not (tmp_path / "project").exists()
 
 
+def test_sizes_that_depend_on_values_are_refused_with_the_operator(tmp_path):
+    (tmp_path / "find.relay").write_text(VERSION + "def @main(%x: Tensor[(4), float32]) { argwhere(%x) }\n")
+    said = fails("R0304", "compile", tmp_path / "find.relay", "--emit", "c-project", "-o", tmp_path / "project")
+    assert "that of the result of `argwhere` depends on values" in said and "known only at run time" not in said
+
+
 def test_symbolic_sizes_are_refused_with_the_flag_that_fixes_them(tmp_path):
     (tmp_path / "open.relay").write_text(
         VERSION + "def @main(%x: Tensor[(n, 4), float32], %y: Tensor[(m, 4), float32]) { (nn.relu(%x), tanh(%y)) }\n"
