@@ -157,6 +157,7 @@ build/test-anywhere/ready: dev/setup
 
 test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
+	@$(PYTHON) test/anywhere/count_instructions.py
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "test/python/support"))
 import c_projects  # noqa: E402
 
 # Parts of messages of cases that cannot be C projects.
-REASONS = ("no control flow or functions", "known only at run time", "straight line of kernels")
+REASONS = ("no control flow or functions", "known only at run time", "straight line of kernels", "depends on values")
 
 
 def write_cases(folder, *options):

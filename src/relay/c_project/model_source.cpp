@@ -3,6 +3,7 @@
 
 #include "relay/c_project/writer.h"
 #include "relay/codegen/c/c_helpers.h"
+#include "relay/tensor/index_check.h"
 
 namespace relay::c_project {
 
@@ -41,7 +42,7 @@ std::string Writer::index_check(const Step& step) const {
   const uint32_t array = f_.operands[step.args.begin];
   const Shape& shape = memory_.plan.shapes[array];
   const DType t = f_.arrays[array].dtype;
-  const bool from_end = check.axes[0] != -2 && t.code == DType::Code::Int;
+  const bool from_end = check.axes[0] != no_axis && t.code == DType::Code::Int;
   const int64_t count = *element_count(shape);
   int64_t inner = count;
   if (check.axes.size() > 1) {

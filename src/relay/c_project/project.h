@@ -24,6 +24,7 @@ struct Options {
   std::string version;         // of Relay
   bool weights_file = false;   // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
   bool big_endian = false;     // the byte order of that file
+  int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
   bool library_math = false;   // exp, tanh and similar functions are the C library's
   bool keep_lanes = false;     // codegen::CFunctionOptions
 };
@@ -49,7 +50,8 @@ Diagnostics refusals(const runtime::Program& program);
 bool is_c_name(const std::string& name);
 
 // `graph`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
-// Program::kernels. A donated input (Program::donations) with a result is state.
+// Program::kernels. A donated input (Program::donations) with a result is state. If the workspace would exceed its
+// limit, the steps get the order that needs the least memory; out_of_memory if that is still too much.
 Result<Project> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, const Recording& recording,
                       const Options& options);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "relay/c_project/order.h"
+
 namespace relay::c_project {
 
 using runtime::Array;
@@ -33,6 +35,7 @@ Diagnostics refusals(const runtime::Program& program) {
     for (const runtime::Port& port : s.inputs)
       if (std::any_of(port.shape.begin(), port.shape.end(), [&](const auto& e) { return mentions(e, v); }))
         inputs.push_back(format("`{}`", port.name));
+    if (inputs.empty()) continue;  // of a result that an operator decides
     out.push_back(not_supported(format("a C project has constant sizes, but `{}` of input {} is known only at run time",
                                        s.variables[v], join(inputs, ", ")),
                                 "fix the shape of the input: --shape NAME=1,3,224,224"));
@@ -87,9 +90,9 @@ Status Writer::write_kernels() {
     if (f >= 0) f = number++;
   const codegen::CFunctionOptions how{options_.library_math, options_.keep_lanes};
   functions_ = codegen::c_functions(used_kernels(false), how);
-  std::vector<int64_t> scratch;
-  for (int f : function_of_) scratch.push_back(f < 0 ? 0 : functions_.functions[static_cast<size_t>(f)].scratch_bytes);
-  RELAY_ASSIGN(memory_, place_arrays(graph_, scratch));
+  for (int f : function_of_)
+    scratch_bytes_.push_back(f < 0 ? 0 : functions_.functions[static_cast<size_t>(f)].scratch_bytes);
+  RELAY_ASSIGN(memory_, place_arrays(graph_, scratch_bytes_));
   const std::vector<codegen::CKernel> known = used_kernels(true);
   if (std::any_of(known.begin(), known.end(), [](const codegen::CKernel& k) { return k.may_overlap; }))
     functions_ = codegen::c_functions(known, how);
@@ -139,8 +142,7 @@ void Writer::number_weights() {
   weights_file_bytes_ = at;
 }
 
-Result<Project> Writer::run() {
-  RELAY_RETURN_IF_ERROR(write_kernels());
+Result<Project> Writer::write_files() {
   name_interface();
   number_weights();
   Project out;
@@ -163,7 +165,16 @@ Result<Project> Writer::run() {
 
 Result<Project> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, const Recording& recording,
                       const Options& options) {
-  return Writer(graph, kernels, recording, options).run();
+  Writer writer(graph, kernels, recording, options);
+  RELAY_RETURN_IF_ERROR(writer.write_kernels());
+  if (options.memory_limit == 0 || writer.memory().workspace_bytes <= options.memory_limit) return writer.write_files();
+  const runtime::Program ordered = in_order_of_least_peak(graph, writer.memory(), kernels, writer.scratch_bytes());
+  Writer again(ordered, kernels, recording, options);
+  RELAY_RETURN_IF_ERROR(again.write_kernels());
+  if (again.memory().workspace_bytes <= options.memory_limit) return again.write_files();
+  const bool is_better = again.memory().workspace_bytes < writer.memory().workspace_bytes;
+  const Writer& best = is_better ? again : writer;
+  return over_limit(is_better ? ordered : graph, best.memory(), best.scratch_bytes(), options.memory_limit);
 }
 
 }  // namespace relay::c_project

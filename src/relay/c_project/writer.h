@@ -28,11 +28,13 @@ class Writer {
  public:
   Writer(const runtime::Program& graph, std::span<const loop::Kernel> kernels, const Recording& recording,
          const Options& options);
-  Result<Project> run();
+  Status write_kernels();  // and places the arrays
+  const Memory& memory() const { return memory_; }
+  std::span<const int64_t> scratch_bytes() const { return scratch_bytes_; }  // by kernel
+  Result<Project> write_files();
 
  private:
   // --- decisions, in this order
-  Status write_kernels();  // and places the arrays
   void name_interface();
   void number_weights();
   bool arrays_overlap(uint32_t kernel) const;
@@ -81,6 +83,7 @@ class Writer {
 
   codegen::CFunctions functions_;
   std::vector<int> function_of_;  // by kernel: the index in functions_, or -1
+  std::vector<int64_t> scratch_bytes_;
   Memory memory_;
   std::vector<Argument> inputs_, outputs_, state_;
   std::vector<std::string> names_;      // of arrays of the interface

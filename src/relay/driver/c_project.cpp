@@ -12,6 +12,7 @@
 #include "relay/input/inputs.h"
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
+#include "relay/op/op.h"
 #include "relay/runtime/preparations.h"
 #include "relay/typing/typing.h"
 
@@ -49,18 +50,23 @@ Diagnostic not_in_c(std::string message, const Span& span, std::string help) {
 
 static Diagnostics constructs_without_c(const ir::Module& module) {
   Diagnostics out;
-  std::set<std::pair<std::string, std::string>> seen;  // what, and where
-  auto add = [&](const Construct& c, const Span& span) {
-    if (c.what.empty() || !seen.emplace(c.what, place_text(span)).second) return;
-    out.push_back(
-        not_in_c(format("a C project has no control flow or functions, but the program has {}", c.what), span, c.help));
+  std::set<std::pair<std::string, std::string>> seen;  // message, place
+  auto add = [&](const std::string& message, const Span& span, const char* help) {
+    if (seen.emplace(message, place_text(span)).second) out.push_back(not_in_c(message, span, help));
   };
+  const std::string straight = "a C project has no control flow or functions, but the program has ";
   for (const auto& [name, f] : module.functions) {
     ir::visit(f, [&](const ir::Expr& e) {
-      add(construct_of(e), e->span);
+      if (const Construct c = construct_of(e); !c.what.empty()) add(straight + c.what, e->span, c.help);
       const ir::Function* inner = ir::as<ir::Function>(e);
       if (inner && inner != f.get() && !inner->attrs.count(ir::attribute::primitive))
-        add({"a function value", "call the function where it is made, so that it is expanded"}, e->span);
+        add(straight + "a function value", e->span, "call the function where it is made, so that it is expanded");
+      const ir::Call* call = ir::as<ir::Call>(e);
+      const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
+      if (op && op->def && op->def->part_of)
+        add(format("a C project has constant sizes, but that of the result of `{}` depends on values",
+                   op->def->part_of->name),
+            e->span, "use an operator whose result has a constant size, such as `where`");
     });
   }
   if (out.empty())
@@ -135,7 +141,13 @@ Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs,
                                            {.threads = compiled.report.threads}));
   CProject out;
   out.recording.inputs = std::move(inputs);
-  RELAY_ASSIGN(out.recording.outputs, executable->run(out.recording.inputs));
+  Result<std::vector<Tensor>> outputs = executable->run(out.recording.inputs);
+  if (!outputs) {
+    Diagnostics errors = outputs.errors();
+    errors[0].notes.push_back("the self-test records a run; --input NAME=VALUE gives it other inputs than random ones");
+    return errors;
+  }
+  out.recording.outputs = *std::move(outputs);
   c_project::Options how = options.project;
   how.target = target.name, how.version = version;
   how.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");

@@ -8,8 +8,10 @@ import c_projects
 import numpy as np
 import pytest
 from programs import ROOT, cli, fails, needs_program
+from relay.run.build_module import bind_params_by_name
 
 import relay
+from relay import testing
 
 pytestmark = needs_program
 VERSION = '#[version = "0.0.5"]\n'
@@ -50,8 +52,8 @@ def attention_block():
 
 
 def mobilenet():
-    module, params = relay.testing.mobilenet.get_workload(batch_size=1, image_shape=(3, 32, 32), num_classes=10)
-    return relay.transform.bind_params_by_name(module["main"], params)
+    module, params = testing.mobilenet.get_workload(batch_size=1, image_shape=(3, 32, 32), num_classes=10)
+    return bind_params_by_name(module["main"], params)
 
 
 NETWORKS = {"small_cnn": small_cnn, "mlp": mlp, "attention_block": attention_block}
@@ -99,7 +101,7 @@ def test_the_recorded_outputs_are_those_of_the_evaluator(tmp_path):
     folder = c_projects.write(model, tmp_path / "project", "--input", f"image={tmp_path / 'image.npy'}")
     text = (folder / "test_vectors.h").read_text()
     arrays = [
-        np.array([float(word.rstrip("f")) for word in body.replace("\n", " ").split(",")])
+        np.array([float(word.strip().rstrip("f")) for word in body.split(",")])
         for body in re.findall(r"= \{([^}]*)\}", text)
     ]
     assert np.array_equal(arrays[0].astype("float32"), image.ravel())
@@ -206,7 +208,9 @@ def test_bad_arguments_are_refused(tmp_path):
 def test_indices_out_of_range_are_refused(tmp_path):
     (tmp_path / "rows.relay").write_text(
         VERSION
-        + """def @main(%table: Tensor[(5, 2), float32], %i: Tensor[(3), int32]) { take(%table, %i, axis=0) }
+        + """def @main(%table: Tensor[(5, 2), float32], %i: Tensor[(3), int32]) {
+  take(%table, %i, axis=0, mode="checked")
+}
 """
     )
     arguments = "compile", tmp_path / "rows.relay", "--emit", "c-project", "-o", tmp_path / "project"
@@ -244,17 +248,23 @@ def test_everything_without_a_c_form_is_named_at_once(tmp_path):
     (tmp_path / "program.relay").write_text(
         VERSION
         + """import "list"
-def @sum(%l: List[float32], %acc: float32) -> float32 {
-  match (%l) { Nil => %acc, Cons(%h, %t) => @sum(%t, add(%acc, %h)) }
+def @total(%l: List[float32], %acc: float32) -> float32 {
+  match (%l) { Nil => %acc, Cons(%h, %t) => @total(%t, add(%acc, %h)) }
 }
-def @main(%l: List[float32], %c: bool) { if (%c) { @sum(%l, 0f) } else { 1f } }
+def @main(%l: List[float32], %c: bool) { if (%c) { @total(%l, 0f) } else { 1f } }
 """
     )
     said = fails("R0304", "compile", tmp_path / "program.relay", "--emit", "c-project", "-o", tmp_path / "project")
-    for what in ("a match", "a branch", "a call of @sum"):
+    for what in ("a match", "a branch", "a call of @total"):
         assert f"but the program has {what}" in said, said
     assert said.count("help:") >= 3 and "program.relay:4:" in said
     assert not (tmp_path / "project").exists()
+
+
+def test_sizes_that_depend_on_values_are_refused_with_the_operator(tmp_path):
+    (tmp_path / "find.relay").write_text(VERSION + "def @main(%x: Tensor[(4), float32]) { argwhere(%x) }\n")
+    said = fails("R0304", "compile", tmp_path / "find.relay", "--emit", "c-project", "-o", tmp_path / "project")
+    assert "that of the result of `argwhere` depends on values" in said and "known only at run time" not in said
 
 
 def test_symbolic_sizes_are_refused_with_the_flag_that_fixes_them(tmp_path):
@@ -301,3 +311,86 @@ def test_a_slice_of_the_operators(tmp_path):
     cases, _, wrong = anywhere["write_cases"](tmp_path, "--only", only, "--first")
     assert wrong == [] and len(cases) >= 10
     assert c_projects.test_together(tmp_path, list(cases), "gcc") == []
+
+
+def branches():
+    """The first branch's result of 64 KiB is kept beside the second's of 128 KiB, unless the second comes first."""
+    x = relay.var("x", shape=(1, 4, 64, 64), dtype="float32")
+
+    def pointwise(data, channels):
+        return relay.nn.conv2d(data, constant(channels, 4, 1, 1), channels=channels, kernel_size=(1, 1))
+
+    kept, wide = relay.nn.relu(pointwise(x, 4)), relay.nn.relu(pointwise(x, 8))
+    pooled = relay.nn.batch_flatten(relay.nn.max_pool2d(wide, pool_size=(64, 64)))
+    factors = relay.reshape(relay.nn.dense(pooled, constant(4, 8), units=4), (1, 4, 1, 1))
+    return relay.Function([x], pointwise(kept, 4) * factors)
+
+
+def workspace_of(folder):
+    return int(re.search(r"WORKSPACE_BYTES (\d+)", (folder / "model.h").read_text())[1])
+
+
+def test_a_memory_limit_changes_the_order_of_steps(tmp_path):
+    model = saved(branches(), tmp_path / "net.relay")
+    assert workspace_of(c_projects.write(model, tmp_path / "usual")) == 256 * 1024
+    folder = c_projects.write(model, tmp_path / "ordered", "--memory-limit", "200K")
+    assert workspace_of(folder) == 192 * 1024
+    assert "model: ok" in c_projects.self_test(folder)
+
+
+def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_path):
+    model = saved(branches(), tmp_path / "net.relay")
+    said = fails("R0603", "compile", model, "--emit", "c-project", "-o", tmp_path / "project", "--memory-limit", "64K")
+    assert "the limit is 65536" in said and "the peak is step" in said
+    assert re.search(r"\d{5,} bytes from step \d+, \w+, to step \d+", said), said
+    assert not (tmp_path / "project").exists()
+
+
+TWO_THREADS = """#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include "model.h"
+#include "test_vectors.h"
+typedef struct {
+  uint64_t workspace[MODEL_WORKSPACE_BYTES / 8 + 1];
+  float output[MODEL_OUTPUT_ELEMENTS];
+  int wrong;
+} run;
+static run runs[2];
+static void *work(void *argument) {
+  run *r = argument;
+  for (int i = 0; i < 200; ++i) {
+    r->wrong += model_run(input_image, r->output, r->workspace, sizeof r->workspace) != MODEL_OK;
+    r->wrong += memcmp(r->output, expected_output, sizeof r->output) != 0;
+  }
+  return NULL;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, work, &runs[1]);
+  work(&runs[0]);
+  pthread_join(other, NULL);
+  printf("%d wrong\\n", runs[0].wrong + runs[1].wrong);
+  return 0;
+}
+"""
+
+
+def test_two_threads_run_at_once(tmp_path):
+    folder = c_projects.write(saved(small_cnn(), tmp_path / "net.relay"), tmp_path / "project")
+    (folder / "main.c").write_text(TWO_THREADS)
+    assert c_projects.self_test(folder, "gcc", ["-O2", "-pthread"]) == "0 wrong\n"
+
+
+def test_the_math_of_the_c_library(tmp_path):
+    folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project", "--library-math")
+    assert "tanhf(" in (folder / "model.c").read_text()
+    assert "model: ok" in c_projects.self_test(folder)
+
+
+def test_the_header_is_also_that_of_a_program_in_cpp(tmp_path):
+    folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project")
+    (folder / "user.cpp").write_text('#include "model.h"\nauto run = &model_run;\n')
+    c_projects.run(
+        "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", folder / "user.cpp"
+    )

@@ -53,7 +53,8 @@ def test_a_convolution_has_vector_multiply_adds(conv, tmp_path, target):
 # Back ends that are not linked in: the number of the machine in an ELF header, None of a WebAssembly module.
 OTHERS = {
     "armv7-neon": 40, "avr": 83, "hexagon": 164, "lanai": 244, "loongarch64-lsx": 258, "mips64-msa": 8, "msp430": 105,
-    "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32": None,
+    "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32": None, "cortex-m4": 40, "cortex-m7": 40,
+    "cortex-m33": 40, "riscv64": 243,
 }  # fmt: skip
 
 
@@ -68,6 +69,13 @@ def test_what_llvm_knows_besides_gives_objects(conv, tmp_path, target):
         order = "<" if code[5] == 1 else ">"
         assert code[:4] == b"\x7fELF" and struct.unpack(order + "H", code[18:20])[0] == OTHERS[target]
     assert b"fused_nn_conv2d_nn_relu" in code
+
+
+def test_the_portable_machine_is_for_c_only(conv, tmp_path):
+    assert "--emit c" in fails(
+        "R0304", "compile", conv, "--target", "portable", "--emit", "obj", "-o", tmp_path / "c.o"
+    )
+    succeeds("compile", conv, "--target", "portable", "--emit", "c", "-o", tmp_path / "conv.c")
 
 
 def test_only_objects_are_made_for_them(conv, tmp_path):

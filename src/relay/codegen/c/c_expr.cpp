@@ -57,7 +57,7 @@ CKernelWriter::Text CKernelWriter::value(const Expr& e) {
 
 CKernelWriter::Text CKernelWriter::named(const Expr& e, const Text& text) {
   const std::string name = unique("t");
-  line(format("const {} {} = {};", c_value_type(e->dtype), name, text.text));
+  line(format("const {} {} = {};", type_of(e), name, text.text));
   blocks_.back().known[e.get()] = name;
   return {name};
 }
@@ -150,10 +150,10 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
       return t.is_bool() ? Text{"!" + in(a, Atom), Prefix, depth}
                          : Text{format("({})~{}", type, in(a, Atom)), Prefix, depth};
     case UnaryOp::Neg:
-      if (e->index && is_index(e)) return {"-" + in(a, Atom), Prefix, depth};
+      if (e->index && (narrow_ || is_index(e))) return {"-" + in(a, Atom), Prefix, depth};
       return {format("({})(0 - (uint{}_t){})", type, std::max<int>(t.bits, 32), in(a, Atom)), Prefix, depth};
-    case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, t), {a}) : a;
-    case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, t), {a});
+    case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, computed_in(e)), {a}) : a;
+    case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, computed_in(e)), {a});
     default: return a;  // an integer rounded to an integer
   }
 }
@@ -183,7 +183,7 @@ CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const Binding binding = product ? Product : Sum;
   if (t.is_bool())
     return infix(product ? "&&" : "||", a, b, product ? Conjunction : Disjunction, Comparison, Comparison);
-  if (t.is_float() || (t == DType::int64() && e->index && is_index(e)))
+  if (t.is_float() || (t == DType::int64() && e->index && (narrow_ || is_index(e))))
     return rounded(infix(symbol, a, b, binding, binding, product ? Prefix : Product), t);
   const std::string wide = format("uint{}_t", std::max<int>(t.bits, 32));
   return {format("({0})(({1}){2} {3} ({1}){4})", c_value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
@@ -215,7 +215,8 @@ CKernelWriter::Text CKernelWriter::binary(const Expr& e) {
   if (t.is_bool())  // Min is "and", Max is "or"
     return infix(op == BinaryOp::Min ? "&&" : "||", a, b, op == BinaryOp::Min ? Conjunction : Disjunction, Comparison,
                  Comparison);
-  return rounded(call(helpers_.binary(op, is_half(t) ? DType::float32() : t), {a, b}), t);
+  const bool indices = e->args[0]->index && e->args[1]->index;
+  return rounded(call(helpers_.binary(op, indices ? computed_in(e) : is_half(t) ? DType::float32() : t), {a, b}), t);
 }
 
 // Only the chosen side is evaluated: if it needs lines of its own, these are written inside a branch.
@@ -235,7 +236,7 @@ CKernelWriter::Text CKernelWriter::select(const Expr& e) {
     return {format("({} ? {} : {})", in(condition, Disjunction), in(side[0], Disjunction), in(side[1], Disjunction)),
             Atom, std::max({condition.depth, side[0].depth, side[1].depth}) + 1};
   const std::string name = unique("t");
-  line(format("{} {};", c_value_type(e->dtype), name));
+  line(format("{} {};", type_of(e), name));
   line(format("if ({}) {{", condition.text));
   for (int i = 0; i < 2; ++i) {
     lines() += before[i];
@@ -255,6 +256,8 @@ CKernelWriter::Text CKernelWriter::cast(const Expr& e) {
   if (to.is_bool()) return {in(a, Sum) + " != 0", Comparison, a.depth + 1};
   if (is_half(to)) return call(helpers_.round(to), {a});
   if (from.is_float() && !to.is_float()) return call(helpers_.to_integer(to), {a});
+  if (narrow_ && scalar::is_relabel(e) && e->index != e->args[0]->index && !scalar::is_int(e->args[0]))
+    return {format("({}){}", type_of(e), in(a, Atom)), Prefix, a.depth + 1};
   if (type == c_value_type(from)) return a;
   return {format("({}){}", type, in(a, Atom)), Prefix, a.depth + 1};
 }
@@ -273,8 +276,7 @@ CKernelWriter::Text CKernelWriter::reinterpret(const Expr& e) {
 
 std::string CKernelWriter::element(const loop::Buffer& buffer, const scalar::Exprs& indices) {
   if (const std::optional<std::string> scalar = scalar_of(buffer, indices)) return *scalar;
-  Expr flat = scalar::imm(0);
-  for (size_t d = 0; d < indices.size(); ++d) flat = flat * buffer.shape[d] + indices[d];
+  const Expr flat = flat_index_of(buffer, indices);
   kept_.push_back(flat);
   used_.insert(&buffer);
   return format("{}[{}]", names_.at(&buffer), top(flat));

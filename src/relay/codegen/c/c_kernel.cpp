@@ -78,8 +78,8 @@ std::string CKernelWriter::static_function(const std::string& task, const std::s
   if (scratch_most_ > 0) params.push_back("void *scratch");
   if (params.empty()) params.push_back("void");
   if (!unused.empty()) line(format("{};", join(unused, ", ")));
-  return format("RELAY_KERNEL void {0}({1}) {{\n{2}  for (int64_t {3} = 0; {3} < {4}; ++{3}) {{\n{5}  }}\n}}\n",
-                c_name(kernel_.name), join(params, ", "), lines(), task, tasks, body);
+  return format("RELAY_KERNEL void {0}({1}) {{\n{2}  for ({6} {3} = 0; {3} < {4}; ++{3}) {{\n{5}  }}\n}}\n",
+                c_name(kernel_.name), join(params, ", "), lines(), task, tasks, body, index_type());
 }
 
 void CKernelWriter::nested(const Stmt& s) {
@@ -112,7 +112,7 @@ void CKernelWriter::stmt(const Stmt& s) {
       statement_begins({s->min, end});
       const std::string first = top(s->min), last = in(value(end), Sum);
       const std::string var = names_[s->var.get()] = unique(s->var->name);
-      line(format("for (int64_t {0} = {1}; {0} < {2}; ++{0}) {{", var, first, last));
+      line(format("for ({3} {0} = {1}; {0} < {2}; ++{0}) {{", var, first, last, index_type()));
       nested(s->body[0]);
       line("}");
       used_names_.erase(var);
@@ -148,7 +148,7 @@ void CKernelWriter::let(const Stmt& s) {
   stmt(s->body[0]);
   const std::string body = std::move(lines());
   blocks_.pop_back();
-  if (used_.count(s->var.get())) line(format("const {} {} = {};", c_value_type(s->value->dtype), var, text));
+  if (used_.count(s->var.get())) line(format("const {} {} = {};", type_of(s->value), var, text));
   lines() += body;
 }
 

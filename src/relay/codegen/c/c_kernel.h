@@ -1,5 +1,5 @@
 // CKernelWriter: writes a kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
-// c_expr.cpp, register tiles in c_tile.cpp.
+// c_expr.cpp, register tiles in c_tile.cpp, the type of indices in c_index.cpp.
 #pragma once
 
 #include <map>
@@ -23,10 +23,15 @@ struct CKernelForm {
 // lanes of vectors stay loops if `keep_lanes`.
 loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes);
 
+// True if every index of the kernel, and each part of one, is known to fit into int32_t.
+bool has_small_indices(const loop::Kernel& kernel);
+// The row-major position of an element.
+scalar::Expr flat_index_of(const loop::Buffer& buffer, const scalar::Exprs& indices);
+
 class CKernelWriter {
  public:
   CKernelWriter(const loop::Kernel& kernel, CHelpers& helpers, const CKernelForm& form = {})
-      : kernel_(kernel), helpers_(helpers), form_(form) {}
+      : kernel_(kernel), helpers_(helpers), form_(form), narrow_(form.is_static && has_small_indices(kernel)) {}
   std::string run();
   int64_t scratch_bytes() const { return scratch_most_; }  // after run()
 
@@ -86,12 +91,16 @@ class CKernelWriter {
   std::string element(const loop::Buffer& buffer, const scalar::Exprs& indices);
   // Unset if the element is not a scalar; empty if nothing reads it.
   std::optional<std::string> scalar_of(const loop::Buffer& buffer, const scalar::Exprs& indices) const;
+  std::string type_of(const Expr& e) const;
+  DType computed_in(const Expr& e) const;
+  const char* index_type() const { return narrow_ ? "int32_t" : "int64_t"; }
   bool is_index(const Expr& e);  // integer arithmetic without loads, which never overflows
   Text named(const Expr& e, const Text& text);
 
   const loop::Kernel& kernel_;
   CHelpers& helpers_;
   const CKernelForm form_;
+  const bool narrow_;  // indices are int32_t
   std::vector<Block> blocks_{1};
   int indent_ = 1;
   int64_t scratch_used_ = 0, scratch_most_ = 0;

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "relay/base/bytes.h"
+#include "relay/cache/cache.h"
 #include "relay/driver/c_project.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -20,6 +21,7 @@ struct CompileVerbOptions : ModelOptions {
   // of a C project:
   driver::CProjectOptions project;
   std::vector<std::string> state, inputs;
+  std::string memory_limit;
   std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
@@ -40,6 +42,9 @@ static Status read_project_options(CompileVerbOptions& options) {
     if (equals == text.npos || equals == 0 || equals + 1 == text.size())
       return wrong_option(format("--state '{}' is not INPUT=RESULT", text), "write it as in --state cache=new_cache");
     options.project.state[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  if (!options.memory_limit.empty()) {
+    RELAY_ASSIGN(options.project.project.memory_limit, cache::parse_bytes(options.memory_limit));
   }
   if (!c_project::is_c_name(options.project.project.name))
     return wrong_option(format("'{}' cannot begin names in C", options.project.project.name),
@@ -120,6 +125,10 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
       "C project: exp, tanh and similar functions of the C library, instead of polynomials with the same bits "
       "on every processor");
   verb.add_option(
+          "--memory-limit", options.memory_limit,
+          "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
+      ->type_name("SIZE");
+  verb.add_option(
           "--state", options.state,
           "C project: INPUT=RESULT, an input that is kept between runs and replaced by a result, which is a name "
           "or a number (repeat for more)")
@@ -157,7 +166,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
                  "without control flow have no functions)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--state", "--input"})
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--state", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });
