@@ -125,6 +125,52 @@ TEST(X86, SameKernelsSameBytes) {
   EXPECT_EQ(*once, *again);
 }
 
+// A kernel that was checked and begun while others were lowered has the bytes of one that was not, for any number of
+// threads.
+TEST(X86, SameBytesInTheBackground) {
+  std::vector<loop::Kernel> kernels;
+  for (int i = 0; i < 9; ++i)
+    kernels.push_back(make(format("k{}", i).c_str(), "float32", format("exp(x[j * 16 + l]) * {}f", i).c_str()));
+  Result<std::string> once = codegen::shared_library(kernels, describe("zen4"));
+  ASSERT_TRUE(once);
+  for (int threads : {1, 3}) {
+    const std::unique_ptr<codegen::Backend> backend = codegen::llvm_backend(describe("zen4"), threads);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const std::string text = format("text {}", i);
+      ASSERT_TRUE(backend->check(kernels[i], text));
+      if (i % 2 == 0) backend->begin(kernels[i], text);
+    }
+    Result<std::string> later = backend->emit(kernels, nullptr, codegen::CodeForm::SharedLibrary);
+    ASSERT_TRUE(later);
+    EXPECT_EQ(*once, *later) << threads << " threads";
+  }
+}
+
+// A backend may be dropped while it compiles, for example if lowering fails.
+TEST(X86, BackendIsDropped) {
+  for (int i = 0; i < 4; ++i) {
+    const std::unique_ptr<codegen::Backend> backend = codegen::llvm_backend(describe("zen4"), 2);
+    for (int k = 0; k < 5; ++k)
+      backend->begin(make(format("k{}", k).c_str(), "float32", "exp(x[j * 16 + l])"), format("text {}", k));
+  }
+}
+
+// A processor whose instructions cannot scale an index by 12 bytes gets a pointer that the loop increments; 4 bytes are
+// part of the instruction.
+TEST(X86, AddressesStepThroughInnermostLoops) {
+  Result<loop::Kernel> k = loop::parse_kernel(
+      R"(kernel step(x: float32[n, 64, 3] read, y: float32[n, 64]), shape (n), task i < n {
+  for j in 0..64 { y[i, j] = x[i, j, 0] + x[i, j, 2] }
+})");
+  ASSERT_TRUE(k) << render(k.errors());
+  Result<std::string> ir = codegen::llvm_text(*k, describe("zen4"));
+  ASSERT_TRUE(ir);
+  const size_t first = ir->find("phi ptr");
+  ASSERT_NE(first, std::string::npos) << *ir;
+  EXPECT_EQ(ir->find("phi ptr", first + 1), std::string::npos) << *ir;
+  EXPECT_NE(ir->find("getelementptr float, ptr %", first), std::string::npos) << *ir;
+}
+
 TEST(X86, SharedLibraryRuns) {
   std::vector<loop::Kernel> kernels{make("twice", "float32", "x[j * 16 + l] * 2f")};
   Result<std::string> library = codegen::shared_library(kernels, describe("generic"));
