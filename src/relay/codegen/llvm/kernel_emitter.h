@@ -48,9 +48,10 @@ class KernelEmitter {
     int lanes;
     std::vector<Value*> values;
   };
-  // A pointer that a loop increments by `steps` elements.
+  // A pointer that a loop increments by `steps` elements; its value is `origin` where the loop's index is 0.
   struct SteppedPointer {
     llvm::PHINode* phi;
+    Value* origin;
     llvm::Type* element;
     Value* steps;
   };
@@ -113,6 +114,7 @@ class KernelEmitter {
   Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
   Value* stepped_pointer(const scalar::Expr& sum, Value* pointer, llvm::Type* element, int level);
+  void complete_steps(const Frame& loop);
 
   // --- memory (llvm_memory.cpp)
   void setup_buffers();

@@ -1,4 +1,5 @@
 // Addresses of elements.
+#include <algorithm>
 #include <map>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
@@ -64,9 +65,28 @@ llvm::Value* KernelEmitter::stepped_pointer(const Expr& sum, Value* pointer, Typ
   b_.SetInsertPoint(loop.index);
   llvm::PHINode* phi = b_.CreatePHI(b_.getPtrTy(), 2);
   phi->addIncoming(begin, loop.before->getParent());
-  loop.pointers.push_back({phi, element, steps});
+  loop.pointers.push_back({phi, pointer, element, steps});
   loop.memo.insert({key, {sum, pointer, phi}});
   return phi;
+}
+
+// Increments the pointers of a loop, at its end. Three or more with one step are computed from the index instead:
+// one product serves all of them, while each increment is an instruction.
+void KernelEmitter::complete_steps(const Frame& loop) {
+  for (const SteppedPointer& p : loop.pointers) {
+    const auto same = std::count_if(loop.pointers.begin(), loop.pointers.end(), [&](const SteppedPointer& other) {
+      return other.element == p.element && other.steps == p.steps;
+    });
+    if (same < 3) {
+      p.phi->addIncoming(b_.CreateGEP(p.element, p.phi, p.steps), b_.GetInsertBlock());
+      continue;
+    }
+    llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    llvm::BasicBlock* header = p.phi->getParent();
+    b_.SetInsertPoint(header, header->getFirstInsertionPt());
+    p.phi->replaceAllUsesWith(b_.CreateGEP(p.element, p.origin, b_.CreateMul(loop.index, p.steps)));
+    p.phi->eraseFromParent();
+  }
 }
 
 // The address of element `flat`: base, plus the offset of each loop level, plus a constant. The intermediate steps may

@@ -133,10 +133,8 @@ void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval
   define(var, phi);
   bounds_.set(var, range);
   stmt(body);
-  const std::vector<SteppedPointer> pointers = std::move(scopes_.back().pointers);
+  complete_steps(scopes_.back());
   scopes_.pop_back();
-  for (const SteppedPointer& p : pointers)
-    p.phi->addIncoming(b_.CreateGEP(p.element, p.phi, p.steps), b_.GetInsertBlock());
   Value* next = b_.CreateAdd(phi, b_.getInt64(1), "", range.min && *range.min >= 0, true);
   phi->addIncoming(next, b_.GetInsertBlock());
   llvm::MDNode* weights = nullptr;
