@@ -29,7 +29,8 @@ class Backend {
   // Refuses what codegen::check() refuses. `text`: the kernel's text without its name; a kernel with the text of an
   // earlier one is not checked again.
   virtual Status check(const loop::Kernel& kernel, const std::string& text) = 0;
-  // Begins to compile a kernel, which must have its final name, on another thread if there are several.
+  // Begins to compile a kernel, which must have its final name, on another thread if there are several. If many
+  // wait, this thread compiles one.
   virtual void begin(const loop::Kernel& kernel, const std::string& text) = 0;
   // Links kernels into this process, and the functions of a valid program unless it is null. Compiles those that were
   // not begun.

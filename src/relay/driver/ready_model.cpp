@@ -179,6 +179,7 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   Result<std::shared_ptr<runtime::Executable>> loaded =
       kept ? runtime::load_executable(kept->artifact, executable_options(options.run)) : kept.errors();
   if (loaded) {
+    out.compiled->backend = nullptr;
     out.executable = out.compiled->executable = *loaded;
     out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
     return out;

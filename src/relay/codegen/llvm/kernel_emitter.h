@@ -5,7 +5,8 @@
 // An integer expression without loads is placed at the outermost loop level that defines its variables (at the end of
 // the block before the next loop), and remembered there, so that index arithmetic leaves loops and is never repeated.
 // An address is a chain of such steps, one per loop level, and then a constant, which becomes the instruction's
-// displacement. Loads of arrays that the kernel never stores are remembered in their scope. Everything else is
+// displacement. The step of an innermost loop is a pointer that the loop increments. Loads of arrays that the kernel
+// never stores are remembered in their scope. Everything else is
 // remembered within its statement only.
 //
 // Guards. If an expression is evaluated for some lanes only (under a select or a masked store), loads are masked: a
@@ -22,6 +23,9 @@
 #include "relay/loop/lanes.h"
 
 namespace relay::codegen {
+
+// The number of an array's elements; -1 if it is not a constant.
+int64_t constant_elements(const loop::Buffer& b);
 
 class KernelEmitter {
  public:
@@ -44,11 +48,21 @@ class KernelEmitter {
     int lanes;
     std::vector<Value*> values;
   };
+  // A pointer that a loop increments by `steps` elements; its value is `origin` where the loop's index is 0.
+  struct SteppedPointer {
+    llvm::PHINode* phi;
+    Value* origin;
+    llvm::Type* element;
+    Value* steps;
+  };
   struct Frame {
     enum Kind : uint8_t { Straight, Branch, Loop } kind = Straight;
     llvm::Instruction* before = nullptr;  // Loop: the jump into it
+    llvm::PHINode* index = nullptr;       // Loop without loops in it: its variable, as a value
+    scalar::Expr var{};                   // ... and as an expression
     std::unordered_multimap<uint64_t, Remembered> memo{}, runs{};
     std::vector<Columns> columns{};
+    std::vector<SteppedPointer> pointers{};
   };
   struct Local {  // a value of this statement, and its guard
     scalar::Expr expr;
@@ -59,7 +73,7 @@ class KernelEmitter {
   // --- statements (llvm_kernel.cpp)
   void stmt(const loop::Stmt& s);
   void for_stmt(const scalar::Expr& var, Value* begin, Value* end, scalar::Interval extent, scalar::Interval range,
-                function_ref<void()> body);
+                const loop::Stmt& body);
   void if_stmt(const loop::Stmt& s);
   void alloc_stmt(const loop::Stmt& s);
   void branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise);
@@ -89,22 +103,26 @@ class KernelEmitter {
   Value* place(const scalar::Expr& e, Value* tag, int depth, function_ref<Value*()> make);
   bool is_index(const scalar::Expr& e);
 
-  // --- memory (llvm_memory.cpp)
+  // --- addresses (llvm_address.cpp)
   struct Address {
     Value* pointer = nullptr;      // of lane 0
     int64_t stride = 0;            // between lanes, in elements; 0: one element for all
     Value* pointers = nullptr;     // of each lane, if there is no stride
     std::vector<int64_t> offsets;  // constant offsets of the lanes from `pointer`, if near_lanes takes them
   };
+  std::optional<loop::LaneTable> table_of(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes) const;
+  Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
+  Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
+  Value* stepped_pointer(const scalar::Expr& sum, Value* pointer, llvm::Type* element, int level);
+  void complete_steps(const Frame& loop);
+
+  // --- memory (llvm_memory.cpp)
   void setup_buffers();
   Value* base_of(const loop::Buffer* buffer);
   Value* opaque(Value* base);
-  std::optional<loop::LaneTable> table_of(const scalar::Exprs& indices, const scalar::Exprs& steps, int lanes) const;
-  Address address(const loop::Buffer* buffer, const scalar::Exprs& indices, int lanes, bool loads = false);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;
   Value* load_near(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
   Value* load_runs(llvm::Type* type, Value* pointer, const std::vector<int64_t>& offsets, llvm::Align align);
-  Value* pointer_to(const loop::Buffer* buffer, const scalar::Expr& flat);
   bool is_free_of_guards(const scalar::Expr& e) const;
   Value* load(const scalar::Expr& e);
   Value* load_memory(const loop::Buffer* buffer, const scalar::Exprs& indices, DType t);

@@ -37,6 +37,9 @@ void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
   }
   put(add(std::move(prepared), kernel.body));
   start_worker();
+  constexpr size_t most_waiting = 8;  // unrolled kernels take memory
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (queue_.size() > most_waiting) run_next(lock);
 }
 
 LlvmBackend::JobRef LlvmBackend::add(Prepared kernel, const loop::Stmt& body) {
@@ -73,12 +76,14 @@ void LlvmBackend::start_worker() {
 void LlvmBackend::work(Worker& worker) {
   InterruptScope scope(interrupt_);
   std::unique_lock<std::mutex> lock(mutex_);
-  while (!queue_.empty()) {
-    const JobRef job = queue_.front();
-    queue_.pop_front();
-    run(job, lock);
-  }
+  while (!queue_.empty()) run_next(lock);
   worker.is_done = true;
+}
+
+void LlvmBackend::run_next(std::unique_lock<std::mutex>& lock) {
+  const JobRef job = queue_.front();
+  queue_.pop_front();
+  run(job, lock);
 }
 
 // Called, and returns, with the lock held.

@@ -48,6 +48,7 @@ class LlvmBackend : public Backend {
   void put(const JobRef& job);
   void start_worker();
   void work(Worker& worker);
+  void run_next(std::unique_lock<std::mutex>& lock);
   void run(const JobRef& job, std::unique_lock<std::mutex>& lock);
   Result<std::string> object_of(Job& job);
   Result<std::vector<JobRef>> finished(std::span<const loop::Kernel> kernels, const runtime::Program* functions);

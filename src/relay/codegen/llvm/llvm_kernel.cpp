@@ -65,7 +65,7 @@ void KernelEmitter::run() {
 
   Interval tasks = scalar::interval(kernel_.tasks);
   for_stmt(kernel_.task, function_->getArg(2), function_->getArg(3), {},
-           {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, [&] { stmt(kernel_.body); });
+           {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, kernel_.body);
   b_.CreateRetVoid();
 
   llvm::DominatorTree dominators(*function_);
@@ -88,7 +88,7 @@ void KernelEmitter::stmt(const Stmt& s) {
       Interval range{scalar::interval(s->min, bounds_).min, scalar::interval(last, bounds_).max};
       Interval extent = scalar::interval(s->extent, bounds_);
       Value *begin = emit(s->min), *end = emit(scalar::simplify(s->min + s->extent, bounds_));
-      for_stmt(s->var, begin, end, extent, range, [&] { stmt(s->body[0]); });
+      for_stmt(s->var, begin, end, extent, range, s->body[0]);
       break;
     }
     case StmtKind::Store: store(s); break;
@@ -111,11 +111,15 @@ void KernelEmitter::stmt(const Stmt& s) {
   locals_.clear(), local_index_.clear();
 }
 
+static bool has_loop(const Stmt& s) {
+  return s->kind == StmtKind::For || std::any_of(s->body.begin(), s->body.end(), has_loop);
+}
+
 // for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM
 // assumes about thirty iterations for every loop of unknown length, and gives registers to the deepest one; known
 // lengths are passed on.
 void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval extent, Interval range,
-                             function_ref<void()> body) {
+                             const Stmt& body) {
   const bool runs = extent.min && *extent.min > 0;
   BasicBlock* before = b_.GetInsertBlock();
   BasicBlock* loop = BasicBlock::Create(context_, var->name, function_);
@@ -125,10 +129,11 @@ void KernelEmitter::for_stmt(const Expr& var, Value* begin, Value* end, Interval
   b_.SetInsertPoint(loop);
   llvm::PHINode* phi = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
   phi->addIncoming(begin, before);
-  scopes_.push_back({.kind = Frame::Loop, .before = jump, .memo = {}, .columns = {}});
+  scopes_.push_back({.kind = Frame::Loop, .before = jump, .index = has_loop(body) ? nullptr : phi, .var = var});
   define(var, phi);
   bounds_.set(var, range);
-  body();
+  stmt(body);
+  complete_steps(scopes_.back());
   scopes_.pop_back();
   Value* next = b_.CreateAdd(phi, b_.getInt64(1), "", range.min && *range.min >= 0, true);
   phi->addIncoming(next, b_.GetInsertBlock());
@@ -147,7 +152,7 @@ void KernelEmitter::branch(Value* condition, function_ref<void()> then, function
   b_.CreateCondBr(condition, yes, no);
   for (bool first : {true, false}) {
     b_.SetInsertPoint(first ? yes : no);
-    scopes_.push_back({.kind = Frame::Branch, .before = nullptr, .memo = {}, .columns = {}});
+    scopes_.push_back({.kind = Frame::Branch});
     first ? then() : otherwise();
     scopes_.pop_back();
     b_.CreateBr(after);

@@ -30,7 +30,7 @@ constexpr uint64_t zero_bytes = 2048;  // 256 lanes of 8 bytes
 
 static const Buffer* buffer_of(const Expr& load) { return static_cast<const Buffer*>(load->source.get()); }
 
-static int64_t constant_elements(const Buffer& b) {
+int64_t constant_elements(const Buffer& b) {
   Expr n = scalar::imm(1);
   for (const Expr& e : b.shape) n = scalar::simplify(n * e);
   return scalar::is_int(n) ? n->ivalue : -1;
@@ -117,104 +117,6 @@ llvm::Value* KernelEmitter::opaque(Value* base) {
   llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
   llvm::FunctionType* type = llvm::FunctionType::get(b_.getPtrTy(), {b_.getPtrTy()}, false);
   return copy = entry.CreateCall(llvm::InlineAsm::get(type, "", "=r,0", false), {base});
-}
-
-// --- addresses -------------------------------------------------------------------------------------------------------
-
-static void collect_terms(const Expr& e, bool negative, Exprs& terms, int64_t& constant) {
-  if (e->kind == Kind::Int) {
-    constant += negative ? -e->ivalue : e->ivalue;
-  } else if (e->kind == Kind::Binary && (e->binary == BinaryOp::Add || e->binary == BinaryOp::Sub)) {
-    collect_terms(e->args[0], negative, terms, constant);
-    collect_terms(e->args[1], negative != (e->binary == BinaryOp::Sub), terms, constant);
-  } else {
-    terms.push_back(negative ? scalar::simplify(e * int64_t{-1}) : e);
-  }
-}
-
-// The address of element `flat`: base, plus the offset of each loop level, plus a constant. The intermediate steps may
-// point outside the array, so none of them is "inbounds".
-llvm::Value* KernelEmitter::pointer_to(const Buffer* buffer, const Expr& flat) {
-  Type* element = values_.memory_type(buffer->dtype.element());
-  Value* pointer = forces_own_load_ ? opaque(base_of(buffer)) : base_of(buffer);
-  Exprs terms;
-  int64_t constant = 0;
-  collect_terms(flat, false, terms, constant);
-  std::map<int, Expr> levels;
-  Expr loaded;  // indices read from arrays
-  for (const Expr& t : terms) {
-    Expr& sum = is_index(t) ? levels[depth(t)] : loaded;
-    sum = sum ? sum + t : t;
-  }
-  for (const auto& [level, sum] : levels)
-    pointer = place(sum, pointer, level, [&] { return b_.CreateGEP(element, pointer, emit(sum)); });
-  if (loaded) pointer = b_.CreateGEP(element, pointer, emit(loaded));
-  return constant == 0 ? pointer : b_.CreateGEP(element, pointer, b_.getInt64(static_cast<uint64_t>(constant)));
-}
-
-// The offset of each lane, for indices that have constant distances between lanes.
-std::optional<loop::LaneTable> KernelEmitter::table_of(const Exprs& indices, const Exprs& steps, int lanes) const {
-  loop::LaneTable table{scalar::imm(0), std::vector<int64_t>(static_cast<size_t>(lanes), 0)};
-  const std::vector<int64_t> zeros = table.offsets;
-  for (size_t d = 0; d < indices.size(); ++d) {
-    const std::optional<loop::LaneTable> part = loop::as_table(indices[d], lanes, bounds_);
-    const bool moves = part && part->offsets != zeros;
-    if (!part || (moves && !scalar::is_int(steps[d]))) return std::nullopt;
-    table.base = table.base + part->base * steps[d];
-    for (size_t l = 0; moves && l < zeros.size(); ++l) table.offsets[l] += part->offsets[l] * steps[d]->ivalue;
-  }
-  return table;
-}
-
-KernelEmitter::Address KernelEmitter::address(const Buffer* buffer, const Exprs& indices, int lanes, bool loads) {
-  size_t rank = indices.size();
-  RELAY_CHECK(rank == buffer->shape.size(), "array {} has {} dimensions, {} indices are given", buffer->name,
-              buffer->shape.size(), rank);
-  Exprs steps(rank);  // elements between neighbours in each dimension
-  Expr step = scalar::imm(1);
-  for (size_t d = rank; d-- > 0;) steps[d] = step, step = scalar::simplify(step * buffer->shape[d]);
-  Expr flat = scalar::imm(0);
-  int64_t stride = 0;
-  bool regular = true;
-  for (size_t d = 0; d < rank && regular; ++d) {
-    std::optional<loop::Lanes> part = loop::as_lanes(indices[d]);
-    regular = part && (part->stride == 0 || scalar::is_int(steps[d]));
-    if (!regular) break;
-    flat = flat + part->base * steps[d];
-    if (part->stride != 0) stride += part->stride * steps[d]->ivalue;
-  }
-  Address at;
-  if (regular) {
-    at.pointer = pointer_to(buffer, scalar::simplify(flat, bounds_));
-    at.stride = stride;
-    return at;
-  }
-  if (std::optional<loop::Lanes> joined = loop::joined_lanes(indices, steps, lanes, bounds_)) {
-    at.pointer = pointer_to(buffer, scalar::simplify(joined->base, bounds_));
-    at.stride = joined->stride;
-    return at;
-  }
-  if (loads) {  // a constant distance for each lane?
-    std::optional<loop::LaneTable> table = table_of(indices, steps, lanes);
-    if (!table) table = loop::joined_table(indices, steps, lanes, bounds_);
-    if (table) at.offsets = near_lanes(table->offsets, buffer->dtype.bytes());
-    if (!at.offsets.empty()) {
-      at.pointer = pointer_to(buffer, scalar::simplify(table->base, bounds_));
-      return at;
-    }
-  }
-  Expr vector = scalar::imm(0, DType::int64().with_lanes(lanes));
-  for (size_t d = 0; d < rank; ++d) {
-    Expr index = indices[d]->dtype.lanes == 1 ? scalar::broadcast(indices[d], lanes) : indices[d];
-    vector = vector + index * scalar::broadcast(steps[d], lanes);
-  }
-  vector = scalar::simplify(vector, bounds_);
-  Value* offsets = values_.splat(emit(vector), lanes);
-  int64_t elements = constant_elements(*buffer);
-  if (elements >= 0 && elements < (int64_t{1} << 31))
-    offsets = b_.CreateTrunc(offsets, llvm::FixedVectorType::get(b_.getInt32Ty(), static_cast<unsigned>(lanes)));
-  at.pointers = b_.CreateGEP(values_.memory_type(buffer->dtype.element()), base_of(buffer), offsets);
-  return at;
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------

@@ -125,6 +125,61 @@ TEST(X86, SameKernelsSameBytes) {
   EXPECT_EQ(*once, *again);
 }
 
+// A kernel that was checked and begun while others were lowered has the bytes of one that was not, for any number of
+// threads.
+TEST(X86, SameBytesInTheBackground) {
+  std::vector<loop::Kernel> kernels;
+  for (int i = 0; i < 9; ++i)
+    kernels.push_back(make(format("k{}", i).c_str(), "float32", format("exp(x[j * 16 + l]) * {}f", i).c_str()));
+  Result<std::string> once = codegen::shared_library(kernels, describe("zen4"));
+  ASSERT_TRUE(once);
+  for (int threads : {1, 3}) {
+    const std::unique_ptr<codegen::Backend> backend = codegen::llvm_backend(describe("zen4"), threads);
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const std::string text = format("text {}", i);
+      ASSERT_TRUE(backend->check(kernels[i], text));
+      if (i % 2 == 0) backend->begin(kernels[i], text);
+    }
+    Result<std::string> later = backend->emit(kernels, nullptr, codegen::CodeForm::SharedLibrary);
+    ASSERT_TRUE(later);
+    EXPECT_EQ(*once, *later) << threads << " threads";
+  }
+}
+
+// A backend may be dropped while it compiles, for example if lowering fails.
+TEST(X86, BackendIsDropped) {
+  for (int i = 0; i < 4; ++i) {
+    const std::unique_ptr<codegen::Backend> backend = codegen::llvm_backend(describe("zen4"), 2);
+    for (int k = 0; k < 5; ++k)
+      backend->begin(make(format("k{}", k).c_str(), "float32", "exp(x[j * 16 + l])"), format("text {}", k));
+  }
+}
+
+// Instructions cannot scale an index by 12 bytes, so the loop increments a pointer; 4 bytes are part of the instruction.
+// Three arrays with the same step share a product of the index.
+TEST(X86, AddressesStepThroughInnermostLoops) {
+  auto pointers = [](const char* text) {
+    Result<std::string> ir = codegen::llvm_text(testing::parse(text), describe("zen4"));
+    int count = 0;
+    for (size_t at = 0; (at = ir->find("phi ptr", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(pointers(R"(kernel step(x: float32[n, 64, 3] read, y: float32[n, 64]), shape (n), task i < n {
+  for j in 0..64 { y[i, j] = x[i, j, 0] + x[i, j, 2] }
+})"),
+            1);
+  EXPECT_EQ(pointers(R"(kernel two(x: float32[n, 64, 3] read, y: float32[n, 64, 3]), shape (n), task i < n {
+  for j in 0..64 { y[i, j, 0] = x[i, j, 0] }
+})"),
+            2);
+  EXPECT_EQ(
+      pointers(
+          R"(kernel three(x: float32[n, 64, 3] read, z: float32[n, 64, 3] read, y: float32[n, 64, 3]), shape (n), task i < n {
+  for j in 0..64 { y[i, j, 0] = x[i, j, 0] + z[i, j, 1] }
+})"),
+      0);
+}
+
 TEST(X86, SharedLibraryRuns) {
   std::vector<loop::Kernel> kernels{make("twice", "float32", "x[j * 16 + l] * 2f")};
   Result<std::string> library = codegen::shared_library(kernels, describe("generic"));
