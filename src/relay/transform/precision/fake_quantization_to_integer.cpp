@@ -14,9 +14,9 @@
 //
 // With .exact=1, as in the pipeline, regions have only operators that are rounded once, at the end, by a float32
 // factor: the integers are those of the floats, or one off where float32 rounds otherwise. Operators that would be
-// rounded twice (sums of tensors with different scales, means) stay in floats; the division of the quantisation is moved
-// to the scales, from where it is folded, if the operators are linear. A convolution or a product with a
-// constant weight becomes integers even if its result is not quantised:
+// rounded twice (sums of tensors with different scales, means) stay in floats; the division of the quantisation is
+// moved to the scales, where it is folded, if the operators are linear. A convolution or a product with a constant
+// weight becomes integers even if its result is not quantised:
 //
 //   nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(w, t, 0))
 //     becomes   qnn.dequantize(qnn.conv2d(%x, w, s, z, t, 0, out_dtype="int32"), s * t, 0)
