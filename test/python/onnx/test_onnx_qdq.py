@@ -5,6 +5,7 @@ import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from targets import rules_for
 
 import relay
 
@@ -107,3 +108,38 @@ def test_integers_are_those_of_onnx_runtime(name, activations):
     # Kernels and the evaluator agree bit for bit on the same program.
     integers = relay.transform.FakeQuantizationToInteger(exact=True)(relay.load(model))
     np.testing.assert_array_equal(got, relay.evaluate(integers, [x]))
+
+
+@pytest.mark.parametrize("name", ["first convolution", "residual", "product"])
+def test_sums_take_dot_products(name, tmp_path):
+    shape, build = CASES[name]
+    g = Graph("uint8", shape)
+    g.value = g.quantised(build(g), 0.03)
+    assert "4 products at once" in rules_for("zen4", relay.load(g.model()), tmp_path, strict=True)
+
+
+@pytest.mark.parametrize("weights", ["int8", "uint8"])
+@pytest.mark.parametrize("zeros", [(), (1,)])
+def test_products_with_a_zero_point_of_the_run(weights, zeros, tmp_path):
+    """MatMulInteger after DynamicQuantizeLinear, as quantize_dynamic writes it."""
+    node, n = helper.make_node, 40
+    limits = np.iinfo(weights)
+    w = RNG.integers(limits.min, limits.max, (24, n), endpoint=True).astype(weights)
+    zero = np.full(zeros, 0 if weights == "int8" else 130, weights)
+    nodes = [
+        node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        node("MatMulInteger", ["q", "w", "zero", "w_zero"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "dynamic",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 5, 24])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [2, 5, n])],
+        [numpy_helper.from_array(w, "w"), numpy_helper.from_array(zero, "w_zero")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    x = RNG.standard_normal((2, 5, 24)).astype(np.float32)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(relay.compile(model)(x), session.run(None, {"x": x})[0])
+    if weights == "int8":
+        assert "4 products at once" in rules_for("zen4", relay.load(model), tmp_path, strict=True)

@@ -21,7 +21,7 @@ def spread(value, axis, rank):
     return value.reshape(shape)
 
 
-def quantize(data, scale, zero, axis, dtype, round_first):
+def quantize(data, scale, zero, axis, dtype, round_first=False):
     least, most = limits(dtype)
     data = np.asarray(data, "float64")
     steps = data / spread(scale, axis, data.ndim)

@@ -32,6 +32,17 @@ Values Gemm(Convert& c) {
 Values MatMul(Convert& c) { return {matrix_product(c, c.input(0), c.input(1))}; }
 
 Values MatMulInteger(Convert& c) {
+  // Zero points of the whole A, and of the whole B or of its columns: bytes are multiplied as they are.
+  auto one = [&](size_t i) -> Expr {
+    if (!c.has(i)) return c.scalar(0, DType::int32());
+    const Expr zero = c.input(i);
+    return c.rank(zero) == 1 && is_int(c.shape(zero)[0], 1) ? c.reshape(zero, {}) : zero;
+  };
+  const Expr a_zero = one(2), b_zero = one(3);
+  if (c.rank(c.input(0)) > 1 && c.rank(c.input(1)) == 2 && c.rank(a_zero) == 0 && c.rank(b_zero) <= 1) {
+    const Expr scale = c.scalar(1, DType::float32()), weight = c.transpose(c.input(1), {1, 0});
+    return {c.emit("qnn.dense", {c.input(0), weight, scale, a_zero, scale, b_zero})};
+  }
   Expr a = c.cast(c.input(0), DType::int32()), b = c.cast(c.input(1), DType::int32());
   if (c.has(2)) {
     Expr zero = c.cast(c.input(2), DType::int32());

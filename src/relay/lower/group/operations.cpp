@@ -42,6 +42,8 @@ ByWidth of_nodes(const Expr& e) {
       const bool divides = op == BinaryOp::Div || op == BinaryOp::FloorDiv || op == BinaryOp::FloorMod ||
                            op == BinaryOp::TruncDiv || op == BinaryOp::TruncMod;
       (divides ? out.divisions : out.plain) += 1;
+    } else if (n->kind == Kind::Dot) {
+      out.plain += 1;  // with the addition of its sum as long as a multiply-add
     } else if (n->kind == Kind::Unary && n->dtype.is_float() && n->unary != scalar::UnaryOp::Abs &&
                n->unary != scalar::UnaryOp::Rounded) {
       (n->unary == scalar::UnaryOp::Sqrt ? out.roots : out.plain) += 1;

@@ -12,6 +12,8 @@
 //   sum_offset[n] = sum(k < 256) 128 * int32(w[n, k])          a kernel that runs once, when the program is built
 //   sum_exact[m, n] = sum[m, n] - sum_offset[n]
 //
+// A zero point that is known only at run time multiplies the sum over the weight there.
+//
 // Integers wrap around, so results are bit-identical to those of the original sum.
 //
 // The last four of 255 products are three, and zero times zero; missing elements are not read:
@@ -58,23 +60,40 @@ Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType we
   return best;
 }
 
-// A factor: a narrow number, minus a constant.
+// A factor: a narrow number, minus a number that is the same for all of them.
 struct Narrow {
   Expr load;
-  int64_t offset = 0;
+  Expr offset = scalar::imm(0, DType::int32());  // int32; a constant, or a zero point that is known at run time
   LoadFact fact{};
 };
 
+// True if it has the same value for all elements.
+bool is_same_for_all(const Expr& e) {
+  bool same = true;
+  scalar::visit(e, [&](const Expr& n) { same = same && n->kind != Kind::Var; });
+  return same;
+}
+
 std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& loads) {
   Narrow out{e};
-  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) && !e->dtype.is_float()) {
+  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) &&
+      e->dtype == DType::int32() && is_same_for_all(e->args[1])) {
     // A zero point of the data's type is widened.
-    const Expr& offset = e->args[1]->kind == Kind::Cast ? e->args[1]->args[0] : e->args[1];
-    if (scalar::is_int(offset))
-      out.load = e->args[0], out.offset = e->binary == BinaryOp::Sub ? offset->ivalue : -offset->ivalue;
+    const Expr& widened = e->args[1]->kind == Kind::Cast ? e->args[1]->args[0] : e->args[1];
+    const Expr offset = scalar::is_int(widened) ? scalar::imm(widened->ivalue, DType::int32()) : e->args[1];
+    out.load = e->args[0],
+    out.offset = e->binary == BinaryOp::Sub ? offset : scalar::simplify(scalar::imm(0, DType::int32()) - offset);
   }
-  if (out.load->kind != Kind::Cast || out.load->args[0]->kind != Kind::Load || loads.size() != 1) return std::nullopt;
-  out.load = out.load->args[0], out.fact = loads[0];
+  if (out.load->kind != Kind::Cast || out.load->args[0]->kind != Kind::Load) return std::nullopt;
+  out.load = out.load->args[0];
+  const LoadFact* own = nullptr;
+  for (const LoadFact& load : loads)
+    if (load.tensor.get() == out.load->source.get())
+      own = own ? nullptr : &load;
+    else if (!load.axes.empty())
+      return std::nullopt;
+  if (!own) return std::nullopt;
+  out.fact = *own;
   return out;
 }
 
@@ -119,7 +138,7 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
   f.choice = instruction_for(*draft.target, r->dtype, a, w);
-  if (!f.choice.rated.instruction || f.weight.offset != 0) return std::nullopt;
+  if (!f.choice.rated.instruction || !scalar::is_int(f.weight.offset, 0)) return std::nullopt;
   if (f.choice.products_per_cycle() < surely_more * draft.target->fma_per_cycle) return std::nullopt;
   for (const te::Axis& k : r->reduce_axes) {
     if (scalar::is_int(k.extent, 1)) continue;
@@ -132,8 +151,8 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   return f.k.var ? std::optional(f) : std::nullopt;
 }
 
-// The sum over the weight times the offset of its factor: one number for each of its rows.
-te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t moved_by, const std::string& name) {
+// The sum over the weight, times a constant: one number for each of its rows.
+te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t times, const std::string& name) {
   Exprs shape, sums;
   std::vector<Expr> vars;
   for (const te::Axis& a : r->axes)
@@ -143,7 +162,7 @@ te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t moved_by, const
     std::vector<scalar::Binding> bindings;
     for (size_t d = 0; d < i.size(); ++d) bindings.push_back({vars[d], i[d]});
     for (size_t d = 0; d < k.size(); ++d) bindings.push_back({r->reduce_axes[d].var, k[d]});
-    return scalar::cast(r->dtype, scalar::substitute(f.weight.load, bindings)) * moved_by;
+    return scalar::cast(r->dtype, scalar::substitute(f.weight.load, bindings)) * times;
   });
 }
 
@@ -176,15 +195,17 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
     if (a.var == f.k.var) a = {k, scalar::imm((extent + products - 1) / products)};
   dots.body = f.choice.data_is_left ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
-  const int64_t moved_by = f.data.offset + f.added();
-  if (moved_by == 0) return draft.outputs = te::replace(draft.outputs, {{r, grouped}}), true;
+  const bool known = scalar::is_int(f.data.offset);
+  const int64_t moved_by = f.added() + (known ? f.data.offset->ivalue : 0);
+  if (known && moved_by == 0) return draft.outputs = te::replace(draft.outputs, {{r, grouped}}), true;
 
-  const te::Tensor offset = offset_of(r, f, moved_by, unused_name(draft, sum + "_offset"));
+  const te::Tensor offset = offset_of(r, f, known ? moved_by : 1, unused_name(draft, sum + "_offset"));
   const te::Tensor exact = te::compute(unused_name(draft, sum + "_exact"), r->shape, [&](const Exprs& i) {
     Exprs of_weight;
     for (size_t d = 0; d < i.size(); ++d)
       if (f.weight.fact.axes.count(r->axes[d].var->name)) of_weight.push_back(i[d]);
-    return (*grouped)(i) - (*offset)(of_weight);
+    const Expr sums = (*offset)(of_weight);
+    return (*grouped)(i) - (known ? sums : sums * (f.data.offset + moved_by));
   });
   draft.outputs = te::replace(draft.outputs, {{r, exact}});
   draft.schedule.stages[offset->name].place = Place::Root;

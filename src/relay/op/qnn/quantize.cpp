@@ -57,7 +57,9 @@ te::Tensors compute(const QuantizeAttrs& a, const te::Tensors& in, const Type&) 
   const qnn::Parameters p = parameters(in, a.axis);
   return {elementwise("quantize", in[0], [&](const Exprs& i) {
     Expr x = cast(accumulator(in[0]->dtype), (*in[0])(i));
-    return qnn::quantized(x, p.scale_at(i), p.zero_at(i, DType::int32()), a.out_dtype, a.round_first);
+    const bool is_known = p.scale->body && p.scale->body->kind == scalar::Kind::Float;
+    return qnn::quantized(x, is_known ? p.scale->body : p.scale_at(i), p.zero_at(i, DType::int32()), a.out_dtype,
+                          a.round_first);
   })};
 }
 

@@ -88,8 +88,7 @@ Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, cons
                                             : unary(UnaryOp::Round, real);
     // Integers of 16 bits are exact in floats, and larger numbers are outside of the range with and without the zero
     // point. The cast saturates.
-    if (r.dtype.bits <= 16 && scalar::is_int(output_zero_point) && std::abs(output_zero_point->ivalue) < (1 << 16))
-      return cast(r.dtype, real + number(static_cast<double>(output_zero_point->ivalue), r.compute));
+    if (r.dtype.bits <= 16 && output_zero_point->dtype.is_float()) return cast(r.dtype, real + output_zero_point);
     product = cast(DType::int64(), real);
   } else {
     Expr shift = (*factor.shift)(at), none = dim(0);
@@ -114,11 +113,12 @@ te::Tensor requantized(const te::Tensor& data, const Parameters& from, const te:
       r.compute.is_float() && zero && (data->dtype.bits <= 16 || (data->dtype.bits == 32 && *zero == 0));
   const DType wide = narrow ? DType::int32() : DType::int64();
   const std::optional<int64_t> output_zero = known_zero_point(output_zero_point, r.dtype);
+  const bool is_short = r.compute.is_float() && (output_zero || output_zero_point->dtype.bits <= 16);
   return elementwise("requantized", data, [&](const Exprs& i) {
     Expr value = cast(wide, (*data)(i)) - from.zero_at(i, wide);
     Exprs at = from.scale->shape.empty() ? Exprs{} : Exprs{i[from.axis]};
-    return requantized(value, factor, at,
-                       output_zero ? dim(*output_zero) : cast(DType::int64(), (*output_zero_point)({})), r);
+    const Expr to = output_zero ? dim(*output_zero) : (*output_zero_point)({});
+    return requantized(value, factor, at, cast(is_short ? r.compute : DType::int64(), to), r);
   });
 }
 
@@ -130,7 +130,8 @@ te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p
 Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype, bool round_first) {
   const DType wide = value->dtype;
   auto [least, most] = range_of(dtype);
-  const Expr steps = divide(value, cast(wide, scale)), zero = cast(wide, zero_point);
+  const bool is_one = scale->kind == scalar::Kind::Float && scale->fvalue == 1;
+  const Expr steps = is_one ? value : divide(value, cast(wide, scale)), zero = cast(wide, zero_point);
   if (round_first) return cast(dtype, unary(UnaryOp::Round, steps) + zero);  // saturates
   Expr limited =
       min(max(steps + zero, number(static_cast<double>(least), wide)), number(static_cast<double>(most), wide));

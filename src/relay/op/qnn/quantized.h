@@ -53,8 +53,8 @@ struct Requantize {
   Rounding rounding = Rounding::HalvesUp;
   DType compute = DType::int64();  // or a float type
 };
-// value (int64, or int32 if computed in floats; zero point subtracted) times a factor, plus a zero point (int64). `at`:
-// the indices at which the factors are read.
+// value (int64, or int32 if computed in floats; zero point subtracted) times a factor, plus a zero point (int64, or a
+// float in the type of the computation, if it has at most 16 bits). `at`: the indices at which the factors are read.
 Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, const Expr& output_zero_point,
                  const Requantize& r);
 // The same for a whole tensor.

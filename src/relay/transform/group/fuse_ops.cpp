@@ -378,15 +378,16 @@ class Fuser {
       params.push_back(p), args.push_back(value);
       return p;
     };
-    std::function<Expr(const Expr&)> operand = [&](const Expr& a) -> Expr {
+    std::function<Expr(const Expr&, bool)> operand = [&](const Expr& a, bool is_shared) -> Expr {
       if (const Expr* known = inner.find(a.get())) return *known;
       Expr r;
       const Constant* constant = as<Constant>(a);
       const TupleType* fields = as<TupleType>(a->type);
-      if (constant && constant->value.rank() == 0) {
+      if (constant && constant->value.rank() == 0 && !(is_shared && constant->value.at(0) != 1)) {
         r = a;
       } else if (const Call* call = as<Call>(a); call && at(flow_.index(a)).inlined) {
-        r = with_children(a, {call->callee, operand(call->args[0]), call->args[1], call->args[2]});
+        r = with_children(a, {call->callee, operand(call->args[0], false), operand(call->args[1], true),
+                              operand(call->args[2], true)});
       } else if (fields) {
         Exprs elements;
         for (size_t i = 0; i < fields->fields.size(); ++i) {
@@ -406,15 +407,19 @@ class Fuser {
       const Expr& e = expr(n);
       const Call* call = op_call(e);
       Exprs children{call->callee};
+      // Layers have different scales and zero points; as parameters, these leave them one kernel. The scale 1 has a
+      // simpler kernel.
+      const bool is_quantisation =
+          call_of(e, "qnn.quantize") || call_of(e, "qnn.dequantize") || call_of(e, "qnn.requantize");
       for (const Expr& a : call->args) {
         if (const Tuple* t = as<Tuple>(a)) {
           Exprs elements;
-          for (const Expr& x : t->elements) elements.push_back(operand(x));
+          for (const Expr& x : t->elements) elements.push_back(operand(x, false));
           Expr made = tuple(std::move(elements), a->span);
           made->type = a->type;
           children.push_back(std::move(made));
         } else {
-          children.push_back(operand(a));
+          children.push_back(operand(a, is_quantisation && a != call->args[0]));
         }
       }
       inner[e.get()] = with_children(e, children);

@@ -14,8 +14,9 @@
 //
 // With .exact=1, as in the pipeline, regions have only operators that are rounded once, at the end, by a float32
 // factor: the integers are those of the floats, or one off where float32 rounds otherwise. Operators that would be
-// rounded twice (sums of tensors with different scales, means) stay in floats. A convolution or a product with a
-// constant weight becomes integers even if its result is not quantised:
+// rounded twice (sums of tensors with different scales, means) stay in floats; the division of the quantisation is
+// moved to the scales, where it is folded, if the operators are linear. A convolution or a product with a constant
+// weight becomes integers even if its result is not quantised:
 //
 //   nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(w, t, 0))
 //     becomes   qnn.dequantize(qnn.conv2d(%x, w, s, z, t, 0, out_dtype="int32"), s * t, 0)
@@ -65,7 +66,10 @@ class Integers {
  private:
   Expr replaced(const Expr& now) {
     const Call* call = call_of(now, "qnn.quantize");
-    if (call && call->args[0]->kind != ExprKind::Constant) return of_region(now, *call);
+    if (call && call->args[0]->kind != ExprKind::Constant) {
+      const Expr integers = of_region(now, *call);
+      return exact_ && integers == now ? of_scaled(now, *call) : integers;
+    }
     return exact_ ? of_contraction(now) : qat_ ? of_one_call(now) : now;
   }
 
@@ -79,6 +83,42 @@ class Integers {
     }
     const std::optional<Quantized> last = integers_of(order, &output);
     return last ? requantized(last->value, last->one(), output, now->span, exact_) : now;
+  }
+
+  // A quantisation of floats without its division, if their own scales can be divided instead.
+  Expr of_scaled(const Expr& now, const Call& quantize) {
+    if (as<TensorType>(quantize.args[1]->type)->shape.size() != 0) return now;
+    constexpr int most = 8;  // operators between the quantisations
+    const Expr steps = divided(quantize.args[0], quantize.args[1], most);
+    if (!steps || as<Constant>(quantize.args[1]) == nullptr) return now;
+    return try_call(quantize.callee, {steps, typed_scalar(1, DType::float32()), quantize.args[2]}, quantize.attrs,
+                    now->span);
+  }
+
+  // e / scale, computed from dequantised tensors with other scales; null if an operator between them is not linear.
+  static Expr divided(const Expr& e, const Expr& scale, int most) {
+    auto quotient = [&](const Expr& of) { return typed_call("divide", {of, scale}, {}, of->span); };
+    if (e->kind == ExprKind::Constant) return quotient(e);
+    const Call* call = as<Call>(e);
+    const Op* op = call ? as<Op>(call->callee) : nullptr;
+    if (!op || most == 0) return nullptr;
+    Exprs args = call->args;
+    if (op->name == "qnn.dequantize") {
+      args[1] = quotient(args[1]);
+    } else if (op->name == "multiply") {  // one factor is enough
+      Expr factor = args[0]->kind == ExprKind::Constant ? nullptr : divided(args[0], scale, most - 1);
+      const size_t which = factor ? 0 : 1;
+      if (!factor && !(factor = divided(args[1], scale, most - 1))) return nullptr;
+      args[which] = factor;
+    } else if (op->name == "add" || op->name == "subtract") {
+      for (Expr& arg : args)
+        if (!(arg = divided(arg, scale, most - 1))) return nullptr;
+    } else if (op->name == "nn.relu" || op->name == "reshape" || op->name == "transpose") {
+      if (!(args[0] = divided(args[0], scale, most - 1))) return nullptr;
+    } else {
+      return nullptr;
+    }
+    return try_call(call->callee, std::move(args), call->attrs, e->span);
   }
 
   // The last of these expressions, children first; nothing if none is a qnn.dequantize or a rule does not apply.
