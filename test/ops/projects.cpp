@@ -35,8 +35,8 @@ Result<driver::CProject> project_of(const ExampleCase& c, const Tensors& inputs,
   RELAY_ASSIGN(options.lower.target, driver::find_target(settings.target));
   options.run.make_executable = false, options.run.threads = 1;
   RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(module, options));
-  driver::CProjectOptions how;
-  how.project.name = name, how.project.model = c.name, how.project.weights_file = settings.weights_file;
+  c_project::Options how;
+  how.name = name, how.model = c.name, how.weights_file = settings.weights_file;
   return driver::c_project(compiled, inputs, how);
 }
 

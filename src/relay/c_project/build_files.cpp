@@ -25,7 +25,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   target_compile_options(@name@ PRIVATE -Wall -Wextra -pedantic -Wconversion -fno-strict-aliasing -fno-math-errno)
 endif()
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "s390")
-  target_compile_options(@name@ PUBLIC -fexcess-precision=fast) # by default, C99 computes float in double there
+  # By default, C99 computes float in double there.
+  target_compile_options(@name@ PUBLIC -fexcess-precision=fast)
 endif()
 if(RELAY_FMA)
   target_compile_definitions(@name@ PUBLIC RELAY_FMA)

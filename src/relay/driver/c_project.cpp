@@ -1,7 +1,6 @@
 #include "relay/driver/c_project.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <set>
 
@@ -35,7 +34,7 @@ Construct construct_of(const ir::Expr& e) {
     case ir::ExprKind::RefCreate:
     case ir::ExprKind::RefRead:
     case ir::ExprKind::RefWrite:
-      return {"a reference", "pass the value as an input and return the new one; --state keeps it between runs"};
+      return {"a reference", "pass the value as an input and return the new one; --donate keeps it between runs"};
     case ir::ExprKind::GlobalVar:
       return {format("a call of @{} that is not expanded", static_cast<const ir::GlobalVar&>(*e).name),
               "unroll the recursion to a fixed number of steps before the import"};
@@ -83,30 +82,6 @@ Status check_c_project(const Compiled& compiled) {
   return errors;
 }
 
-static Result<Donated> donated(const runtime::Program& program, const std::map<std::string, std::string>& state) {
-  const runtime::Signature s = runtime::graph_signature(program);
-  Donated out;
-  for (const auto& [input, result] : state) {
-    int64_t number = 0;
-    while (static_cast<size_t>(number) < s.outputs.size() && s.outputs[static_cast<size_t>(number)].name != result)
-      ++number;
-    if (static_cast<size_t>(number) == s.outputs.size()) {
-      const auto [end, error] = std::from_chars(result.data(), result.data() + result.size(), number);
-      std::vector<std::string> names;
-      for (const runtime::Port& p : s.outputs) names.push_back(p.name);
-      if (error != std::errc() || end != result.data() + result.size())
-        return Diagnostic{DiagnosticKind::bad_option,
-                          format("--state {0}={1}: no result is named '{1}'", input, result),
-                          {},
-                          {},
-                          {},
-                          format("the results are: {}", join(names, ", "))};
-    }
-    out[input] = number;
-  }
-  return out;
-}
-
 // This machine without multiply-adds: its results have the bits of C that does not contract. It has at least as many
 // registers as the kernels were scheduled for; spilled ones only cost time.
 static Result<TargetDesc> recorder(const TargetDesc& target) {
@@ -123,17 +98,14 @@ Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std:
   return input::tensors_of(inputs.values);
 }
 
-Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, const CProjectOptions& options) {
+Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options) {
   RELAY_RETURN_IF_ERROR(check_c_project(compiled));
   const TargetDesc& target = compiled.report.target;
-  runtime::Program program = *compiled.built.program;
-  RELAY_ASSIGN(const Donated state, donated(program, options.state));
-  RELAY_ASSIGN(program.donations, donations(program, state));
   RELAY_ASSIGN(const TargetDesc host, recorder(target));
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                codegen::jit(compiled.built.kernels, host, compiled.report.threads));
   RELAY_ASSIGN(const std::shared_ptr<const runtime::Program> ready,
-               runtime::with_constants(std::make_shared<const runtime::Program>(std::move(program)), library.get()));
+               runtime::with_constants(compiled.built.program, library.get()));
   runtime::Program lent = *ready;
   lent.donations.clear();  // the recorded inputs are still needed
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
@@ -148,11 +120,10 @@ Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs,
     return errors;
   }
   out.recording.outputs = *std::move(outputs);
-  c_project::Options how = options.project;
-  how.target = target.name, how.version = version;
-  how.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
-  how.keep_lanes = target.vector_bytes > 8;
-  RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, how));
+  options.target = target.name, options.version = version;
+  options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
+  options.keep_lanes = target.vector_bytes > 8;
+  RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, options));
   return out;
 }
 

@@ -9,11 +9,6 @@ namespace relay::driver {
 // The target that a C project is scheduled for unless another one is given.
 constexpr const char* c_project_target = "portable";
 
-struct CProjectOptions {
-  c_project::Options project{};
-  std::map<std::string, std::string> state{};  // by input: the result that replaces it, by name or number
-};
-
 // not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
 Status check_c_project(const Compiled& compiled);
 
@@ -24,7 +19,9 @@ struct CProject {
   c_project::Project project;
   c_project::Recording recording;
 };
-Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, const CProjectOptions& options);
+// `options`: the target, the version and what follows from them are filled in here. State is what the program was
+// compiled to donate for a result.
+Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options);
 
 // Writes the files into a folder, which is made if necessary.
 Status save(const c_project::Project& project, const std::string& folder);

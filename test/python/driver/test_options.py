@@ -21,9 +21,7 @@ OWN_FLAGS = {
     "--emit": "the form of the file",
     "--aot": "the option executor, in the form that suits a file",
     "--json": "the form of the report",
-    **dict.fromkeys(
-        ["--name", "--weights-file", "--library-math", "--memory-limit", "--state", "--input"], "C projects"
-    ),
+    **dict.fromkeys(["--name", "--weights-file", "--library-math", "--memory-limit", "--input"], "C projects"),
 }
 OWN_PARAMETERS = {
     "model": "the model itself",

@@ -149,7 +149,7 @@ def test_state_is_kept_between_runs(tmp_path):
 """
     )
     folder = c_projects.write(
-        tmp_path / "count.relay", tmp_path / "project", "--state", "sum=1", "--state", "n=output2", "--input", "n=4"
+        tmp_path / "count.relay", tmp_path / "project", "--donate", "sum=1", "--donate", "n=output2", "--input", "n=4"
     )
     header = (folder / "model.h").read_text()
     assert "typedef struct model_state {\n  float sum[3];\n  int32_t n[1];\n} model_state;" in header
@@ -282,10 +282,10 @@ def test_symbolic_sizes_are_refused_with_the_flag_that_fixes_them(tmp_path):
     "options, words",
     [
         (["--emit", "c-project", "--name", "int"], "cannot begin names in C"),
-        (["--emit", "c-project", "--state", "x"], "is not INPUT=RESULT"),
-        (["--emit", "c-project", "--state", "x=other"], "no result is named 'other'"),
+        (["--emit", "c-project", "--donate", "x="], "is not INPUT or INPUT=RESULT"),
+        (["--emit", "c-project", "--donate", "x=other"], "result `other` cannot take the input `x`"),
         (["--emit", "obj", "--weights-file"], "--weights-file applies to C projects"),
-        (["--emit", "c-project", "--state", "y=0"], "the input `y` to donate does not exist"),
+        (["--emit", "c-project", "--donate", "y=0"], "the input `y` to donate does not exist"),
     ],
 )
 def test_options_that_cannot_be_used(tmp_path, options, words):

@@ -19,8 +19,8 @@ struct CompileVerbOptions : ModelOptions {
   std::string output, emit;  // emit: empty if the name of the output decides
   bool aot = false, json = false;
   // of a C project:
-  driver::CProjectOptions project;
-  std::vector<std::string> state, inputs;
+  c_project::Options project;
+  std::vector<std::string> inputs;
   std::string memory_limit;
   std::vector<std::string> for_project;  // those of its flags that were given
 };
@@ -37,21 +37,15 @@ static Status wrong_option(std::string message, std::string help) {
 }
 
 static Status read_project_options(CompileVerbOptions& options) {
-  for (const std::string& text : options.state) {
-    const size_t equals = text.rfind('=');
-    if (equals == text.npos || equals == 0 || equals + 1 == text.size())
-      return wrong_option(format("--state '{}' is not INPUT=RESULT", text), "write it as in --state cache=new_cache");
-    options.project.state[text.substr(0, equals)] = text.substr(equals + 1);
-  }
   if (!options.memory_limit.empty()) {
-    RELAY_ASSIGN(options.project.project.memory_limit, cache::parse_bytes(options.memory_limit));
+    RELAY_ASSIGN(options.project.memory_limit, cache::parse_bytes(options.memory_limit));
   }
-  if (!c_project::is_c_name(options.project.project.name))
-    return wrong_option(format("'{}' cannot begin names in C", options.project.project.name),
+  if (!c_project::is_c_name(options.project.name))
+    return wrong_option(format("'{}' cannot begin names in C", options.project.name),
                         "give a name of letters, digits and underscores that is not a keyword");
   // Kernels for any processor, unless one is named.
   if (options.flags.texts["target"].empty()) options.flags.texts["target"] = {driver::c_project_target};
-  options.project.project.model = std::filesystem::path(options.model).filename().string();
+  options.project.model = std::filesystem::path(options.model).filename().string();
   return ok();
 }
 
@@ -114,25 +108,20 @@ static Status compile_to_file(CompileVerbOptions options) {
 }
 
 static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
-  driver::CProjectOptions& project = options.project;
-  verb.add_option("--name", project.project.name, "C project: beginning of the names of files, functions and constants")
+  c_project::Options& project = options.project;
+  verb.add_option("--name", project.name, "C project: beginning of the names of files, functions and constants")
       ->type_name("NAME")
       ->capture_default_str();
-  verb.add_flag("--weights-file", project.project.weights_file,
+  verb.add_flag("--weights-file", project.weights_file,
                 "C project: constants in a file to read or map, instead of C arrays");
   verb.add_flag(
-      "--library-math", project.project.library_math,
+      "--library-math", project.library_math,
       "C project: exp, tanh and similar functions of the C library, instead of polynomials with the same bits "
       "on every processor");
   verb.add_option(
           "--memory-limit", options.memory_limit,
           "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
-  verb.add_option(
-          "--state", options.state,
-          "C project: INPUT=RESULT, an input that is kept between runs and replaced by a result, which is a name "
-          "or a number (repeat for more)")
-      ->type_name("INPUT=RESULT");
   verb.add_option(
           "--input", options.inputs,
           "C project: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are random (repeat "
@@ -166,7 +155,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
                  "without control flow have no functions)");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--state", "--input"})
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });
