@@ -166,7 +166,8 @@ void CKernelWriter::store(const Stmt& s) {
   const DType t = s->buffer->dtype;
   if (is_half(t)) text = format("{}({})", helpers_.store(t), text);
   if (t.is_bool()) text = format("(uint8_t)({})", text);
-  line(format("{} = {};", element(*s->buffer, s->indices), text));
+  const std::string to = element(*s->buffer, s->indices);
+  if (to != text) line(format("{} = {};", to, text));  // clang warns of a variable that is assigned to itself
   if (s->condition) {
     --indent_;
     line("}");
