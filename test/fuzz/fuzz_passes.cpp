@@ -35,9 +35,9 @@ constexpr double tolerance = 1e-4;  // of the largest value: some passes round d
 // False for passes that change the program's meaning by design: its result, its precision, or (form_segments) into a
 // form that only the executors run. Passes for other compilers have no effect without one.
 bool keeps_results(const std::string& name) {
-  for (const char* other :
-       {"annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments", "gradient", "training_forms",
-        "merge_compiler_regions", "merge_composite", "partition_graph", "to_mixed_precision"})
+  for (const char* other : {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math",
+                            "form_segments", "gradient", "training_forms", "merge_compiler_regions", "merge_composite",
+                            "partition_graph", "to_mixed_precision"})
     if (name == other) return false;
   return true;
 }

@@ -55,17 +55,21 @@ void Parser::begin_broken() {
 // The definition ends here; diagnostics after its first mistake in syntax are consequences.
 void Parser::end_broken(uint32_t end) {
   if (!broken_from_) return;
-  dropped_.emplace_back(*broken_from_, sink_.all().size());
+  DiagnosticSink kept;  // the others must not count towards its limit
+  for (size_t i = 0; i < *broken_from_; ++i) kept.report(sink_.all()[i]);
+  sink_ = std::move(kept);
   reading_->broken.push_back({definition_begin_, end});
   type_uses_.resize(broken_type_uses_);
   broken_from_.reset();
 }
 
+// Where parse() would go on after a mistake, and before a function wherever it is.
 bool Parser::at_next_definition() {
   if (at(Tok::End)) return true;
-  if (at_word("def")) return peek(1).kind == Tok::Global;
+  if (at_word("def") && peek(1).kind == Tok::Global) return true;
   const uint32_t begin = peek().begin;
   if (begin > 0 && source_->text[begin - 1] != '\n') return false;
+  if (at_word("def")) return source_->text[peek().end] == ' ';
   if (at_word("import")) return peek(1).kind == Tok::String;
   return (at_word("type") || at_word("extern")) && peek(1).kind == Tok::Ident;
 }
@@ -204,13 +208,7 @@ void Parser::read(Reading* out) {
   names_.emplace(&out->names);
   read_module();
   names_->finish();
-  const Diagnostics& all = sink_.all();
-  size_t range = 0;
-  for (size_t i = 0; i < all.size(); ++i) {
-    while (range < dropped_.size() && i >= dropped_[range].second) ++range;
-    if (range == dropped_.size() || i < dropped_[range].first) out->diagnostics.push_back(all[i]);
-  }
-  out->diagnostics = by_place(std::move(out->diagnostics));
+  out->diagnostics = all_errors();
   out->module = std::move(module_);
 }
 

@@ -254,9 +254,8 @@ class Parser {
   std::optional<OccurrenceRecorder> names_;
   std::vector<std::string> call_attributes_;  // of the call whose attributes are being read
   bool noted_situation_ = false;
-  std::optional<size_t> broken_from_;               // diagnostics from this one on are consequences of a mistake
-  size_t broken_type_uses_ = 0;                     // entries of type_uses_ before the mistake
-  std::vector<std::pair<size_t, size_t>> dropped_;  // ranges of diagnostics that are
+  std::optional<size_t> broken_from_;  // diagnostics from this one on are consequences of a mistake
+  size_t broken_type_uses_ = 0;        // entries of type_uses_ before the mistake
   uint32_t definition_begin_ = 0;
   std::set<std::string> broken_globals_;  // functions that have a mistake in their syntax
 };

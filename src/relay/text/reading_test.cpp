@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "relay/base/test_golden.h"
@@ -23,6 +24,7 @@ std::vector<std::string> texts() {
                              "src/relay/prelude", "examples", "test/readers/corpus/relay"})
     for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(RELAY_SOURCE_DIR) / folder))
       if (entry.is_regular_file() && entry.path().extension() != ".expected") out.push_back(read(entry.path()));
+  std::sort(out.begin(), out.end());  // folders are listed in any order
   return out;
 }
 
