@@ -193,7 +193,7 @@ class Base:
         except CompileError as error:
             return self.of_relay(error, node)
         array = np.from_dlpack(made.data) if isinstance(made.data, _core.Array) else made.data
-        return Sym(made, TensorType(tuple(array.shape), made.data.dtype))
+        return Sym(made, TensorType(tuple(array.shape), str(made.data.dtype)))
 
     def tuple_sym(self, value: tuple, node: ast.AST, type_: Type | None):
         wanted = (

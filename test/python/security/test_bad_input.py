@@ -372,7 +372,6 @@ FOREIGN = {
     "net.pt": (b"PK\3\4" + bytes(100), "torch.save", "torch.export.save"),
     "net.onnx": (b"PK\3\4" + bytes(100), "torch.save", "torch.export.save"),
     "net.safetensors": (struct.pack("<Q", 2) + b"{}", "safetensors", "ONNX"),
-    "net.h5": (b"\x89HDF\r\n\x1a\n", "HDF5", "tf2onnx"),
     "net.py": (b"import torch\n", "a Python program", "export"),
     "x.npy": (b"\x93NUMPY\1\0", "a NumPy array", "--input"),
     "page.onnx": (b"<!DOCTYPE html><html>", "a web page", "download"),
