@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
+import os
 import re
 import sys
 
@@ -90,13 +91,18 @@ def main(arguments: list[str] | None = None) -> int:
     given["sizes"] = dict(given.pop("size"))
     settings = Settings(**{field.name: given.pop(field.name) for field in dataclasses.fields(Settings)})
     try:
-        serve(**given, settings=settings)
+        running = serve(**given, settings=settings)
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
         print(f"error: cannot listen at {given['host']} port {given['port']}: {error}", file=sys.stderr)
         return 1
+    if running:
+        print(
+            f"error: {running} runs did not end in {settings.drain:g} s; they are cut off", file=sys.stderr, flush=True
+        )
+        os._exit(1)  # Python would wait for the threads of the runs
     return 0
 
 

@@ -47,6 +47,7 @@ class Lanes:
 
     def __init__(self, settings: Settings):
         self.free = asyncio.Semaphore(settings.workers)
+        self.running = 0  # threads that run a model
         self.threads = ThreadPoolExecutor(settings.workers, "relay-run")
 
 
@@ -169,11 +170,13 @@ class Batcher:
 
     async def _run(self, batch: list[_Pending]) -> None:
         started = self._loop.time()
+        self._lanes.running += 1
         try:
             results = await self._loop.run_in_executor(
                 self._lanes.threads, self._results, [one.arrays for one in batch]
             )
         finally:
+            self._lanes.running -= 1
             self._lanes.free.release()
         ran = self._loop.time() - started
         self._mean = ran if self._mean == 0 else 0.9 * self._mean + 0.1 * ran

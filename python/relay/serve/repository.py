@@ -135,6 +135,11 @@ class Repository:
                 version.retire()
         logger.info("model `%s`: versions %s", name, ", ".join(versions) or "none")
 
+    @property
+    def running(self) -> int:
+        """The number of runs that have begun and not ended."""
+        return self._lanes.running
+
     async def unload(self, name: str) -> None:
         """Takes a model out of service. Its requests are finished."""
         async with self._locks[name]:

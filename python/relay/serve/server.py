@@ -68,7 +68,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _serve(models: list[str], settings: Settings, host: str, port: int) -> None:
+async def _serve(models: list[str], settings: Settings, host: str, port: int) -> int:
     sources = [Source.of(text) for text in models]
     metrics = Metrics()
     repository = Repository(sources, settings, metrics)
@@ -95,13 +95,14 @@ async def _serve(models: list[str], settings: Settings, host: str, port: int) ->
             flush=True,
         )
         await _Server(config, repository, [source.name for source in sources]).serve(sockets=[bound])
+        return repository.running
 
 
-def serve(models: list[str], settings: Settings, *, host: str = "127.0.0.1", port: int = 8000) -> None:
+def serve(models: list[str], settings: Settings, *, host: str = "127.0.0.1", port: int = 8000) -> int:
     """Serves models until SIGTERM or SIGINT. Then no connection is accepted any more, and the requests that were read
-    are answered.
+    are answered, for at most `settings.drain` seconds. Returns the number of runs that have not ended then.
 
     models: NAME=PATH or PATH, of a file or a folder of versions. port: 0 for a free one, which is printed.
     Raises CompileError if a model cannot be served, and OSError if the address cannot be used.
     """
-    asyncio.run(_serve(models, settings, host, port))
+    return asyncio.run(_serve(models, settings, host, port))
