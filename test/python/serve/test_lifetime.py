@@ -1,5 +1,6 @@
 """New versions under load, the end of a server, and servers that cannot start."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+from relay.serve.server import bound_socket
 from served import SLOW, SOFTMAX, command, serving
 
 import relay
@@ -148,6 +150,24 @@ def test_runs_without_end_are_cut_off(tmp_path):
         assert server.process.wait(30) == 1
         assert "1 runs did not end in 0.5 s" in server.process.stderr.read()
         asking.join()
+
+
+def test_answers_are_not_delayed_by_nagles_algorithm():
+    async def is_off():
+        found = asyncio.get_running_loop().create_future()
+
+        def connected(_, writer):
+            option = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            found.set_result(bool(option))
+            writer.close()
+
+        bound = bound_socket("127.0.0.1", 0)
+        async with await asyncio.start_server(connected, sock=bound):
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            writer.close()
+            return await asyncio.wait_for(found, 10)
+
+    assert asyncio.run(is_off())
 
 
 def fails(*arguments):
