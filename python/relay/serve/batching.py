@@ -171,12 +171,14 @@ class Batcher:
     async def _run(self, batch: list[_Pending]) -> None:
         started = self._loop.time()
         self._lanes.running += 1
+        self._metrics.running.labels(self._name).inc()
         try:
             results = await self._loop.run_in_executor(
                 self._lanes.threads, self._results, [one.arrays for one in batch]
             )
         finally:
             self._lanes.running -= 1
+            self._metrics.running.labels(self._name).dec()
             self._lanes.free.release()
         ran = self._loop.time() - started
         self._mean = ran if self._mean == 0 else 0.9 * self._mean + 0.1 * ran
