@@ -230,6 +230,9 @@ bench-train: setup product ## Compare training steps and their memory with PyTor
 bench-torch: setup product build/models-torch/ready ## Compare torch.compile's backend relay with eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
 
+bench-serve: setup product ## Compare latencies of the model server under load with ONNX Runtime behind the same front end
+	@$(PYTHON) bench/serve.py
+
 bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime
 	@$(PYTHON) bench/sizes.py
 

@@ -131,6 +131,17 @@ class Compiled:
         return to_value(value, self._core.types, dtype or "")
 
     @property
+    def string_ports(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The names of the inputs and of the outputs that are arrays of strings."""
+        return (self._strings.inputs, self._strings.outputs) if self._strings else (frozenset(), frozenset())
+
+    @property
+    def has_plain_ports(self) -> bool:
+        """True if every input and output is a tensor of its port's type: no list, no complex array, none donated."""
+        is_plain = all(port.dtype for port in [*self.inputs, *self.outputs])
+        return is_plain and not (self._donated or self._complexes or self._containers)
+
+    @property
     def executor(self) -> str:
         """The executor of the program: "graph", "vm" or "aot"."""
         return self._core.executor

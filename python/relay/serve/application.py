@@ -1,0 +1,227 @@
+"""The HTTP interface: the KServe protocol, version 2, the repository extension, and /metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from .. import _core
+from ..errors import CompileError
+from . import messages
+from .metrics import Metrics
+from .problems import Refused
+from .repository import Repository, refused_load
+from .settings import Settings
+
+logger = logging.getLogger("relay.serve")
+
+_LONG = 1 << 16  # bytes of a body that is decoded, and elements of an answer that is encoded, on another thread
+_EXTENSIONS = ["binary_tensor_data", "model_repository"]
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _answer(error: Refused) -> JSONResponse:
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return JSONResponse({"error": str(error)}, error.status, headers)
+
+
+def _answering(handler: Handler) -> Handler:
+    """Returns the handler with its errors as answers."""
+
+    @functools.wraps(handler)
+    async def answered(self, request: Request) -> Response:
+        try:
+            return await handler(self, request)
+        except Refused as error:
+            return _answer(error)
+
+    return answered
+
+
+class Service:
+    """The handlers of a server's requests."""
+
+    def __init__(self, repository: Repository, settings: Settings, metrics: Metrics):
+        self._repository, self._settings, self._metrics = repository, settings, metrics
+        self._bytes = 0  # of the requests that are read and not answered
+
+    async def live(self, _: Request) -> Response:
+        return JSONResponse({"live": True})
+
+    async def ready(self, _: Request) -> Response:
+        is_ready = self._repository.is_ready
+        return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
+
+    async def server(self, _: Request) -> Response:
+        return JSONResponse({"name": "relay", "version": _core.version, "extensions": _EXTENSIONS})
+
+    async def metrics(self, _: Request) -> Response:
+        return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    @_answering
+    async def model_ready(self, request: Request) -> Response:
+        version = self._repository.find(**_place(request))
+        return JSONResponse({"name": version.name, "ready": True})
+
+    @_answering
+    async def model(self, request: Request) -> Response:
+        version = self._repository.find(**_place(request))
+        versions = self._repository.versions(version.name)
+        described = {"name": version.name, "versions": versions, "platform": "relay"}
+        return JSONResponse(described | version.signature.metadata())
+
+    @_answering
+    async def infer(self, request: Request) -> Response:
+        place = _place(request)
+        name, loop = self._repository.known(place["name"]), asyncio.get_running_loop()
+        started, status = loop.time(), 500
+        try:
+            with self._repository.find(**place).used() as version:
+                answer = await self._inferred(request, version, started + self._settings.timeout)
+            status = answer.status_code
+            return answer
+        except Refused as error:
+            status = error.status
+            raise
+        finally:
+            self._metrics.requests.labels(name, str(status)).inc()
+            self._metrics.seconds.labels(name).observe(loop.time() - started)
+
+    async def _inferred(self, request: Request, version, deadline: float) -> Response:
+        async with self._body(request, deadline) as body:
+            header_length = request.headers.get(messages.HEADER_LENGTH)
+            wanted = await _computed(len(body), messages.decoded, body, header_length, version.signature)
+            outcome = await version.batcher.submit(wanted.arrays, deadline)
+            size = sum(result.size for result in outcome.results)
+            content, head = await _computed(
+                size, messages.encoded, wanted, outcome.results, version.signature, version.name, version.number
+            )
+        headers = {
+            "Server-Timing": f"queue;dur={1e3 * outcome.waited:.3f}, run;dur={1e3 * outcome.ran:.3f}",
+            "Relay-Batch-Rows": str(outcome.rows),
+        }
+        if head is not None:
+            headers[messages.HEADER_LENGTH] = str(head)
+        return Response(content, 200, headers, "application/json" if head is None else "application/octet-stream")
+
+    @contextlib.asynccontextmanager
+    async def _body(self, request: Request, deadline: float) -> AsyncIterator[bytearray]:
+        """Yields the body of a request, whose bytes count until the end of the block. Raises Refused for a body that is
+        too long (413), too slow (408), compressed (415), or more than the server has room for (503)."""
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            raise Refused(415, "the request is compressed", "send it without Content-Encoding")
+        body = bytearray()
+        try:
+            await self._read(request, body, deadline)
+            yield body
+        finally:
+            self._count(-len(body))
+
+    async def _read(self, request: Request, body: bytearray, deadline: float) -> None:
+        """Appends the request's body to `body`."""
+        most = self._settings.max_body
+        declared = int(request.headers.get("Content-Length", 0))  # digits, as the HTTP library checked
+        if declared > most:
+            raise _too_long(declared, most)
+        try:
+            async with asyncio.timeout_at(deadline):
+                async for chunk in request.stream():
+                    if len(body) + len(chunk) > most:
+                        raise _too_long(len(body) + len(chunk), most)
+                    if self._bytes + len(chunk) > self._settings.max_bytes:
+                        raise Refused(503, "the requests of all clients are too long", "retry in 1 s", retry_after=1)
+                    body += chunk
+                    self._count(len(chunk))
+        except TimeoutError:
+            raise Refused(408, "the body did not arrive in time", "send it faster, or send less") from None
+        except ClientDisconnect:
+            raise Refused(400, "the body ends too early", "send as many bytes as Content-Length says") from None
+
+    def _count(self, change: int) -> None:
+        self._bytes += change
+        self._metrics.bytes.inc(change)
+
+    @_answering
+    async def index(self, _: Request) -> Response:
+        return JSONResponse(self._repository.index())
+
+    @_answering
+    async def load(self, request: Request) -> Response:
+        name = self._controlled(request)
+        try:
+            return JSONResponse({"name": name, "versions": await self._repository.load(name)})
+        except CompileError as error:
+            raise refused_load(error) from error
+
+    @_answering
+    async def unload(self, request: Request) -> Response:
+        name = self._controlled(request)
+        await self._repository.unload(name)
+        return JSONResponse({"name": name, "versions": []})
+
+    def _controlled(self, request: Request) -> str:
+        if not self._settings.control:
+            raise Refused(403, "clients may not load models", "start the server with --control, or send it SIGHUP")
+        return self._repository.known(request.path_params["name"])
+
+    def application(self) -> Starlette:
+        """Returns the ASGI application."""
+        routes = [
+            Route("/v2", self.server),
+            Route("/v2/health/live", self.live),
+            Route("/v2/health/ready", self.ready),
+            Route("/metrics", self.metrics),
+            Route("/v2/repository/index", self.index, methods=["POST"]),
+            Route("/v2/repository/models/{name}/load", self.load, methods=["POST"]),
+            Route("/v2/repository/models/{name}/unload", self.unload, methods=["POST"]),
+        ]
+        for place in ("/v2/models/{name}", "/v2/models/{name}/versions/{number}"):
+            routes += [
+                Route(place, self.model),
+                Route(f"{place}/ready", self.model_ready),
+                Route(f"{place}/infer", self.infer, methods=["POST"]),
+            ]
+        return Starlette(routes=routes, exception_handlers={HTTPException: _no_route, Exception: _bug})
+
+
+def _place(request: Request) -> dict[str, str | None]:
+    return {"name": request.path_params["name"], "number": request.path_params.get("number")}
+
+
+def _too_long(size: int, most: int) -> Refused:
+    return Refused(
+        413,
+        f"the request has {size} bytes, but at most {most} are read",
+        "send less, or start the server with --max-body",
+    )
+
+
+async def _computed(size: int, function, *arguments):
+    """Calls a function, on another thread if its data is long, so that other requests go on."""
+    return function(*arguments) if size < _LONG else await asyncio.to_thread(function, *arguments)
+
+
+async def _no_route(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 405:
+        help = f"use {error.headers.get('Allow', 'another method')}"
+        message = f"{request.method} is not for {request.url.path[:200]}"
+    else:
+        message = f"there is nothing at {request.url.path[:200]}"
+        help = "the paths are /v2, /v2/health/{live,ready}, /v2/models/NAME[/versions/NUMBER][/ready|/infer], /metrics"
+    return JSONResponse({"error": f"{message}; {help}"}, error.status_code, error.headers)
+
+
+async def _bug(_: Request, error: Exception) -> Response:
+    logger.error("a request failed", exc_info=error)
+    return JSONResponse({"error": "the server has a bug; look at its log"}, 500)

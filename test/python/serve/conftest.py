@@ -1,0 +1,36 @@
+"""Servers that several tests ask."""
+
+import pytest
+from served import SLOW, SOFTMAX, serving
+
+import relay
+
+PARTS = """#[version = "0.0.5"]
+def @main(%a: Tensor[(n, 2), int32], %b: Tensor[(n, 2), float16], %c: Tensor[(2), bool], %d: float64) {
+  (add(%a, %a), multiply(%b, 2f16), logical_not(%c), add(%d, 1f64))
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """Files of models, by name."""
+    folder = tmp_path_factory.mktemp("models")
+    for name, text in {"soft": SOFTMAX, "parts": PARTS, "slow": SLOW}.items():
+        (folder / f"{name}.relay").write_text(text)
+    relay.compile(relay.parse(SOFTMAX)).save(folder / "soft.rart")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(models):
+    """A server with small limits, which runs each request by itself."""
+    files = [models / "soft.rart", models / "parts.relay", f"deep={models / 'slow.relay'}"]
+    limits = ["--max-body", "256k", "--max-bytes", "1M", "--timeout", "20", "--memory-limit", "64M"]
+    with serving(*files, *limits) as one:
+        yield one
+
+
+@pytest.fixture
+def client(server):
+    return server.client()
