@@ -48,7 +48,8 @@ def program_html(text: str) -> str:
         return _block(_coloured(text.rstrip()))
     shown = text[:_MOST].rpartition("\n")[0] or text[:_MOST]
     rest = f"{len(text) - len(shown):,} more characters"
-    return f"{_block(_coloured(shown))}<p>{rest}: <code>print(...)</code> or <code>relay.explore(...)</code> shows them.</p>"
+    ways = "<code>print(...)</code> or <code>relay.explore(...)</code> shows them."
+    return f"{_block(_coloured(shown))}<p>{rest}: {ways}</p>"
 
 
 def _module_html(module: IRModule) -> str:
