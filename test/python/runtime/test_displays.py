@@ -1,4 +1,4 @@
-"""Displays in notebooks: HTML of programs, compiled models and errors, which a hostile name cannot break out of.
+"""Displays in notebooks: HTML of programs, compiled models and errors, which a hostile name cannot break out of."""
 
 from html.parser import HTMLParser
 
