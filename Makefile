@@ -68,7 +68,7 @@ lint: setup ## Check the layers, the lists, the formatting and the Python code
 format: setup ## Format the C++ and Python files
 	@dev/format
 
-test: lint build ## Run the checks, the unit tests and the Python tests: everything that must pass before a change lands
+test: lint build build/test-notebooks/ready ## Run the checks, the unit tests and the Python tests: everything that must pass before a change lands
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
 	@$(PYTEST) test/python
 
@@ -126,6 +126,13 @@ build/test-sklearn/ready: test/sklearn/requirements.txt
 
 test-sklearn: setup product build/test-sklearn/ready ## Compile models of scikit-learn, and compare with scikit-learn
 	@$(PYTHON) -m pytest -q test/python/onnx/test_onnx_sklearn.py
+
+build/test-notebooks/ready: test/python/notebooks/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-notebooks: setup product build/test-notebooks/ready ## Run the notebooks one after another, and compare their outputs; RELAY_BLESS=1 writes them
+	@$(PYTHON) -m pytest -q -m 'slow or not slow' test/python/notebooks
 
 test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed
 	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train

@@ -41,6 +41,7 @@ from .ir.ty import *  # noqa: F403
 from .ir.type_functor import TypeFunctor, TypeMutator, TypeVisitor
 from .op import operators
 from .run import build_module
+from .run import html as _displays  # noqa: F401
 from .run.build_module import *  # noqa: F403
 from .run.compiled import Compiled, Port, compile, evaluate, load
 from .run.explorer import Explorer, explore

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import traceback
 
 from . import _core
 
@@ -46,6 +48,13 @@ class CompileError(Exception):
 
     def __reduce__(self):
         return type(self), (self.args[0], self.diagnostics)
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that a notebook shows: the diagnostics, and the line outside of Relay that caused them."""
+        package = os.path.dirname(__file__) + os.sep
+        callers = [f for f in traceback.extract_tb(self.__traceback__) if not f.filename.startswith(package)]
+        line = callers[-1] if callers else None
+        return str(self).splitlines() + ([f"at line {line.lineno}: {line.line}"] if line else [])
 
 
 class InputError(CompileError, ValueError, TypeError):

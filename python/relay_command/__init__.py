@@ -30,6 +30,10 @@ def _import_file(path: str, shapes: dict[str, list[int]]):
 
 def main() -> int:
     """Runs the command line with the arguments of this process and returns its exit status."""
+    if sys.argv[1:2] == ["repl"]:  # written in Python
+        from relay.repl import main as converse
+
+        return converse(sys.argv[2:])
     core = _extension()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`

@@ -1,0 +1,5 @@
+"""A read-eval-print loop for Relay's text form: python -m relay repl (docs/repl.md)."""
+
+from .program import main as main
+
+__all__ = ["main"]
