@@ -75,7 +75,9 @@ def shown_commands():
 
 
 # Options of `relay run` that only compiling has, by how many words they take.
-COMPILING = {"--schedule": 2, "--target": 2, "--numerics": 2, "--donate": 2, "-O0": 1, "-O1": 1, "-O2": 1, "-O3": 1, "--aot": 1}
+COMPILING = dict.fromkeys(["--schedule", "--target", "--numerics", "--donate"], 2) | dict.fromkeys(
+    ["-O0", "-O1", "-O2", "-O3", "--aot"], 1
+)
 
 
 @pytest.mark.parametrize("words", list(shown_commands()))

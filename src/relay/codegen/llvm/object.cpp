@@ -21,8 +21,8 @@ Result<std::string> link_file(std::span<const std::string_view> objects, CodeFor
   const std::string input = folder.file("kernels.a"), output = folder.file("kernels");
   std::vector<llvm::NewArchiveMember> members;  // one file: creating a file takes as long as generating its code
   for (std::string_view object : objects) members.emplace_back(llvm::MemoryBufferRef(object, "kernel.o"));
-  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive = llvm::writeArchiveToBuffer(
-      members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU, true, false);
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive =
+      llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU, true, false);
   RELAY_CHECK(archive, "an archive of kernels failed: {}", llvm::toString(archive.takeError()));
   const llvm::StringRef content = (*archive)->getBuffer();  // LLVM ends the process if it cannot write a file
   if (!(std::ofstream(input, std::ios::binary) << std::string_view(content.data(), content.size())).flush())
