@@ -63,7 +63,7 @@ void Parser::end_broken(uint32_t end) {
   broken_from_.reset();
 }
 
-// Where parse() would go on after a mistake, and before a function wherever it is.
+// True where parse() would go on after a mistake, and in front of a function anywhere.
 bool Parser::at_next_definition() {
   if (at(Tok::End)) return true;
   if (at_word("def") && peek(1).kind == Tok::Global) return true;
