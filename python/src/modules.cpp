@@ -8,6 +8,7 @@
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
 #include "relay/transform/pass.h"
+#include "relay/typing/typing.h"
 
 namespace relay::python {
 
@@ -128,6 +129,16 @@ static std::string name_of(nb::handle key) {
   throw nb::type_error("expected a name, a GlobalVar or a GlobalTypeVar");
 }
 
+// Types of callers rest on the type of a function: if another one replaces it, they are inferred anew.
+static void set_function(PyModule& self, const std::string& name, const ir::FunctionRef& function) {
+  auto type_of = [](const ir::Function& f) { return f.type ? f.type : typing::annotated_type(f); };
+  ir::FunctionRef& place = self.module.functions[name];
+  const ir::FunctionRef before = std::exchange(place, function);
+  if (!before || !before->type || before == function) return;
+  const ir::Type now = type_of(*function);
+  if (!now || !ir::equal(before->type, now)) typing::forget_types(self.module);
+}
+
 static void set_item(PyModule& self, nb::handle key, nb::handle value) {
   std::string name = name_of(key);
   if (nb::isinstance<ir::TypeDef>(value)) {
@@ -144,7 +155,7 @@ static void set_item(PyModule& self, nb::handle key, nb::handle value) {
                                    {},
                                    {},
                                    "make it a parameter of the function, or bind it with let"}});
-  self.module.functions[name] = function;
+  set_function(self, name, function);
 }
 
 static nb::object get_item(const PyModule& self, nb::handle key) {
@@ -238,7 +249,7 @@ static void add_contents(nb::class_<PyModule>& module) {
       .def(
           "update",
           [](PyModule& self, const PyModule& other) {
-            for (const auto& [name, function] : other.module.functions) self.module.functions[name] = function;
+            for (const auto& [name, function] : other.module.functions) set_function(self, name, function);
             for (const auto& [name, def] : other.module.types) self.module.types[name] = def;
           },
           nb::arg("other"), "Copies the definitions of another module. They replace definitions of the same name.")

@@ -465,3 +465,21 @@ def test_a_triangle_of_an_array_between_kernels_is_no_padding(size):
     triangle = np.triu(value[0], 1)
     got = relay.compile(relay.module(both))(value)
     np.testing.assert_array_equal(got[0], (triangle * triangle).reshape(5, -1))
+
+
+def test_callers_of_a_function_that_is_replaced_are_typed_anew():
+    mod = relay.parse("""#[version = "0.0.5"]
+def @f(%x: Tensor[(2), float32]) -> Tensor[(2), float32] { add(%x, %x) }
+def @main(%x: Tensor[(2), float32]) { multiply(@f(%x), 2f) }
+""")
+    other = relay.parse("""#[version = "0.0.5"]
+def @f(%x: Tensor[(2), float32]) -> Tensor[(2, 2), float32] { stack((%x, %x)) }
+""")
+    mod = relay.transform.InferType()(mod)
+    mod["f"] = other["f"]
+    with pytest.raises(
+        relay.CompileError, match=r"has type Tensor\[\(2, 2\), float32\]"
+    ):  # inference wrote @main's result
+        relay.transform.InferType()(mod)
+    mod["main"] = relay.Function(mod["main"].params, mod["main"].body)
+    assert relay.compile(mod)(np.ones(2, "float32")).shape == (2, 2)
