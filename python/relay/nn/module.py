@@ -91,7 +91,7 @@ class Module:
         return (one for _, one in self.named_modules())
 
     def named_state(self) -> Iterator[tuple[str, Parameter]]:
-        """All parameters and buffers by path. One that stands in several places has several names."""
+        """All parameters and buffers by path. One that is shared by several layers has several names."""
         for prefix, module in self.named_modules():
             for name, one in module._parts():
                 if isinstance(one, Parameter):

@@ -6,7 +6,7 @@
 //
 // The steps are those that the runtime would take (runtime/program/program.h), with every size and every place in
 // memory known: a run is one function that calls one function for each step. Nothing is allocated, and there is no
-// writable static data. Intermediate arrays and scratch memory lie in a workspace that the caller gives; state lies in
+// writable static data. Intermediate arrays and scratch memory are in a workspace that the caller passes; state is in
 // a struct of the caller.
 #pragma once
 

@@ -111,9 +111,9 @@ def test_notebook(path, kernel):
         path.write_text(text_of(made))
         return
     written = nbformat.read(path, as_version=4)
-    for ran, stands in zip(made.cells, written.cells, strict=True):
+    for ran, committed in zip(made.cells, written.cells, strict=True):
         if ran.cell_type == "code":
-            assert ran.outputs == stands.outputs, f"{path.name}, {ran.id}: another output\n{ran.source}"
+            assert ran.outputs == committed.outputs, f"{path.name}, {ran.id}: another output\n{ran.source}"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
