@@ -6,20 +6,21 @@
 #include <cstring>
 #include <iterator>
 
+#include "relay/codegen/c/c_helpers.h"
+
 namespace relay::c_project {
 
-static const char* const keywords[] = {
-    "auto",   "break",    "case",     "char",      "const",    "continue", "default", "do",       "double",
-    "else",   "enum",     "extern",   "float",     "for",      "goto",     "if",      "inline",   "int",
-    "long",   "register", "restrict", "return",    "short",    "signed",   "sizeof",  "static",   "struct",
-    "switch", "typedef",  "union",    "unsigned",  "void",     "volatile", "while",   "asm",      "bool",
-    "catch",  "class",    "delete",   "explicit",  "export",   "false",    "friend",  "mutable",  "namespace",
-    "new",    "operator", "private",  "protected", "public",   "template", "this",    "throw",    "true",
-    "try",    "typename", "using",    "virtual",   "wchar_t",  "nullptr",  "and",     "or",       "not",
-    "xor",    "main",     "NULL",     "memcpy",    "linux",    "unix",     "concept", "requires", "thread_local",
-    "typeid", "alignas",  "alignof",  "decltype",  "noexcept", "constexpr"};
+// Keywords of C++, and names that a project uses from elsewhere.
+static const char* const taken[] = {
+    "bool",         "catch",  "class",    "delete",  "explicit",  "export",   "false",    "friend",  "mutable",
+    "namespace",    "new",    "operator", "private", "protected", "public",   "template", "this",    "throw",
+    "true",         "try",    "typename", "using",   "virtual",   "wchar_t",  "nullptr",  "and",     "or",
+    "not",          "xor",    "main",     "NULL",    "memcpy",    "linux",    "unix",     "concept", "requires",
+    "thread_local", "typeid", "alignas",  "alignof", "decltype",  "noexcept", "constexpr"};
 
-Identifiers::Identifiers() : taken_(std::begin(keywords), std::end(keywords)) {}
+Identifiers::Identifiers() : taken_(std::begin(taken), std::end(taken)) {
+  taken_.insert(std::begin(codegen::c_keywords), std::end(codegen::c_keywords));
+}
 
 std::string Identifiers::add(const std::string& name) {
   std::string base;

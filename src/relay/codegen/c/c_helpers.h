@@ -10,6 +10,13 @@
 
 namespace relay::codegen {
 
+// Names that no variable may have: keywords of C99, and asm.
+inline constexpr const char* c_keywords[] = {
+    "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+    "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+    "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+    "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "asm"};
+
 // The C type in which a value is computed: float for 16-bit floats, int for Bool.
 std::string c_value_type(DType t);
 // The C type of array elements: uint16_t for 16-bit floats, uint8_t for Bool.

@@ -10,17 +10,12 @@ using loop::Scope;
 using loop::Stmt;
 using loop::StmtKind;
 
-// Keywords of C99, and names that the source uses from the C library.
+// Names that the source uses from the C library, or has itself.
 static const char* const taken[] = {
-    "auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
-    "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
-    "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
-    "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "asm",    "params",
-    "shape",  "begin",    "end",      "scratch",  "exp",   "log",      "sqrt",    "tanh",   "erf",
-    "sin",    "cos",      "tan",      "atan",     "floor", "ceil",     "rint",    "trunc",  "fabs",
-    "expf",   "logf",     "sqrtf",    "tanhf",    "erff",  "sinf",     "cosf",    "tanf",   "atanf",
-    "floorf", "ceilf",    "rintf",    "truncf",   "fabsf", "isnan",    "isinf",   "NAN",    "INFINITY",
-    "expm1",  "expm1f",   "log1p",    "log1pf",   "erfc",  "erfcf",    "fmod",    "fmodf",  "copysign"};
+    "params",   "shape", "begin",  "end",   "scratch", "exp",   "log",   "sqrt",   "tanh",  "erf",     "sin",   "cos",
+    "tan",      "atan",  "floor",  "ceil",  "rint",    "trunc", "fabs",  "expf",   "logf",  "sqrtf",   "tanhf", "erff",
+    "sinf",     "cosf",  "tanf",   "atanf", "floorf",  "ceilf", "rintf", "truncf", "fabsf", "isnan",   "isinf", "NAN",
+    "INFINITY", "expm1", "expm1f", "log1p", "log1pf",  "erfc",  "erfcf", "fmod",   "fmodf", "copysign"};
 
 std::string CKernelWriter::unique(const std::string& name) {
   std::string base;
@@ -33,6 +28,7 @@ std::string CKernelWriter::unique(const std::string& name) {
 }
 
 std::string CKernelWriter::run() {
+  used_names_.insert(std::begin(c_keywords), std::end(c_keywords));
   used_names_.insert(std::begin(taken), std::end(taken));
   for (const Expr& v : kernel_.shape_vars) names_[v.get()] = unique(v->name);
   for (const loop::BufferRef& b : kernel_.params) names_[b.get()] = unique(b->name);
