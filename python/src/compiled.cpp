@@ -266,6 +266,13 @@ static void add_session(nb::module_& m) {
             value_or_throw(self.set_state(index, value.value));
           },
           nb::arg("index"), nb::arg("value"))
+      .def("snapshot",
+           [](const runtime::Session& self) {
+             std::vector<std::optional<Array>> out;
+             for (Tensor& value : self.snapshot())
+               out.push_back(value ? std::optional(Array{std::move(value), true}) : std::nullopt);
+             return out;
+           })
       .def(
           "restore",
           [](runtime::Session& self, const std::vector<std::optional<Array>>& values) {

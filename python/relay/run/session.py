@@ -75,11 +75,12 @@ class Session:
         self._core.reset()
 
     def snapshot(self) -> dict[str, np.ndarray]:
-        """Returns copies of all states by name."""
-        return dict(self.state)
+        """Returns copies of all states by name, at one moment between two calls."""
+        values = (None if value is None else like([value], None)[0] for value in self._core.snapshot())
+        return dict(zip(self.state, values, strict=True))
 
     def restore(self, snapshot: dict[str, np.ndarray]) -> None:
-        """Sets all states to those of a snapshot."""
+        """Sets all states to those of a snapshot; none of them if one does not fit."""
         missing = [name for name in self.state if name not in snapshot]
         if missing:
             raise wrong_input(f"the snapshot has no state `{missing[0]}`", "give a snapshot of a session of this model")

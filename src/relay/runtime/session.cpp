@@ -106,19 +106,24 @@ Result<Tensor> Session::state(size_t index) const {
   return values_[index] ? copy_of(values_[index]) : Tensor();
 }
 
-Status Session::set_state(size_t index, const Tensor& value) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (index >= states_.size())
-    return wrong(DiagnosticKind::bad_option, format("state {} of {}", index, states_.size()), "count from 0");
+// wrong_input if `value` is not of the type of the state, or has another size than its fixed ones.
+Status Session::check_state(size_t index, const Tensor& value) const {
   const PortInfo& port = states_[index];
   bool fits = !value || (value.dtype() == port.dtype && value.shape().size() == port.dims.size());
   for (size_t d = 0; value && fits && d < port.dims.size(); ++d)
     fits = port.dims[d] < 0 || port.dims[d] == value.shape()[d];
-  if (!fits)
-    return wrong(DiagnosticKind::wrong_input,
-                 format("the state `{}` is {}, but the array is {}[{}]", port.name, port.type, value.dtype().str(),
-                        join(value.shape(), ", ")),
-                 "give an array of this type and shape");
+  if (fits) return ok();
+  return wrong(DiagnosticKind::wrong_input,
+               format("the state `{}` is {}, but the array is {}[{}]", port.name, port.type, value.dtype().str(),
+                      join(value.shape(), ", ")),
+               "give an array of this type and shape");
+}
+
+Status Session::set_state(size_t index, const Tensor& value) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (index >= states_.size())
+    return wrong(DiagnosticKind::bad_option, format("state {} of {}", index, states_.size()), "count from 0");
+  RELAY_RETURN_IF_ERROR(check_state(index, value));
   values_[index] = value ? copy_of(value) : Tensor();
   if (states_.size() == 1) is_lost_ = false;
   return ok();
@@ -130,12 +135,10 @@ void Session::reset() {
   is_lost_ = false;
 }
 
-Result<std::vector<Tensor>> Session::snapshot() const {
+std::vector<Tensor> Session::snapshot() const {
+  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<Tensor> out;
-  for (size_t s = 0; s < states_.size(); ++s) {
-    RELAY_ASSIGN(Tensor value, state(s));
-    out.push_back(std::move(value));
-  }
+  for (const Tensor& value : values_) out.push_back(value ? copy_of(value) : Tensor());
   return out;
 }
 
@@ -145,8 +148,9 @@ Status Session::restore(std::span<const Tensor> states) {
                  format("the session has {}, but {} given", plural(states_.size(), "state", "states"),
                         plural(states.size(), "array was", "arrays were")),
                  "give a snapshot of a session of the same model");
-  for (size_t s = 0; s < states.size(); ++s) RELAY_RETURN_IF_ERROR(set_state(s, states[s]));
   std::lock_guard<std::mutex> lock(mutex_);
+  for (size_t s = 0; s < states.size(); ++s) RELAY_RETURN_IF_ERROR(check_state(s, states[s]));
+  for (size_t s = 0; s < states.size(); ++s) values_[s] = states[s] ? copy_of(states[s]) : Tensor();
   is_lost_ = false;
   return ok();
 }

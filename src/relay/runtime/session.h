@@ -33,12 +33,13 @@ class Session {
   Status set_state(size_t index, const Tensor& value);
   // All states become zeros. Sizes that are not fixed are those of the next run.
   void reset();
-  // Copies of all states, and back.
-  Result<std::vector<Tensor>> snapshot() const;
+  // Copies of all states at one moment, and back. If one does not fit, restore() changes none.
+  std::vector<Tensor> snapshot() const;
   Status restore(std::span<const Tensor> states);
 
  private:
   explicit Session(std::shared_ptr<Executable> executable);
+  Status check_state(size_t index, const Tensor& value) const;
   Status allocate(size_t index, std::span<const Tensor> inputs);
 
   std::shared_ptr<Executable> executable_;

@@ -212,3 +212,16 @@ def test_the_command_line_keeps_state_in_a_file(tmp_path):
     assert done.returncode == 1 and "--state needs a model with state" in done.stderr
     done = cli("run", program, "--donate", "keys=2")
     assert "result 2 cannot take the input `keys`: it does not exist" in done.stderr
+
+
+def test_a_snapshot_that_does_not_fit_changes_nothing():
+    both = relay.parse(
+        '#[version = "0.0.5"]\ndef @main(%a: Tensor[(2), float32], %b: Tensor[(3), float32]) { (add(%a, 1f), add(%b, 1f)) }'
+    )
+    session = relay.compile(both, donate={"a": 0, "b": 1}).session()
+    session()
+    with pytest.raises(relay.InputError, match="the state `b` is"):
+        session.restore({"a": np.full(2, 5, "float32"), "b": np.zeros(4, "float32")})
+    np.testing.assert_array_equal(session.snapshot()["a"], np.ones(2))
+    session()
+    np.testing.assert_array_equal(session.state["b"], np.full(3, 2))
