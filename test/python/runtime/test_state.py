@@ -216,7 +216,8 @@ def test_the_command_line_keeps_state_in_a_file(tmp_path):
 
 def test_a_snapshot_that_does_not_fit_changes_nothing():
     both = relay.parse(
-        '#[version = "0.0.5"]\ndef @main(%a: Tensor[(2), float32], %b: Tensor[(3), float32]) { (add(%a, 1f), add(%b, 1f)) }'
+        '#[version = "0.0.5"]\n'
+        "def @main(%a: Tensor[(2), float32], %b: Tensor[(3), float32]) { (add(%a, 1f), add(%b, 1f)) }"
     )
     session = relay.compile(both, donate={"a": 0, "b": 1}).session()
     session()
