@@ -158,6 +158,14 @@ test-frontends: setup product build/test-frontends/ready build/test-keras/ready 
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
 
+build/test-trackers/ready: test/trackers/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $< 2> $(@D).log || \
+	  { cat $(@D).log; exit 1; }
+	@touch $@
+
+test-trackers: setup product build/test-trackers/ready ## Write runs for TensorBoard, Weights & Biases and MLflow, and read them with their own readers
+	@$(PYTHON) -m pytest -q -rs test/python/trackers
+
 build/test-anywhere/ready: dev/setup
 	@dev/setup anywhere
 	@mkdir -p $(@D) && touch $@
