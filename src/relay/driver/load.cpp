@@ -267,15 +267,15 @@ static Result<ir::Module> read_by_python(const Model& model, const Options& opti
 }
 
 // `layout` is a choice for forms whose files have images in the order (N, H, W, C).
-static Status check_layout(const Model& model, const std::string& layout) {
-  if (layout.empty() || model.form == ModelForm::Keras || model.form == ModelForm::TensorFlow) return ok();
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("the layout {} is given, and {} is a {}, whose images keep their order", layout, model.path,
-                           name(model.form)),
-                    {},
-                    {},
-                    {},
-                    "leave it out; a program changes its layout with relay.transform.ConvertLayout"};
+Status check_layout(const std::string& path, ModelForm form, const std::string& layout) {
+  if (layout.empty() || form == ModelForm::Keras || form == ModelForm::TensorFlow) return ok();
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the layout {} is given, and {} is a {}, whose images keep their order", layout, path, name(form)),
+      {},
+      {},
+      {},
+      "leave it out; a program changes its layout with relay.transform.ConvertLayout"};
 }
 
 Result<Model> load_model(const std::string& path, const Options& options) {
@@ -288,7 +288,7 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   model.path = path;
   RELAY_ASSIGN(model.form, form_of(path));
   model.files = model.form == ModelForm::TensorFlow ? input::tensorflow_files(path) : std::vector{path};
-  RELAY_RETURN_IF_ERROR(check_layout(model, options.import.layout));
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
@@ -351,7 +351,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
   Model model;
   model.path = name;
   RELAY_ASSIGN(model.form, form_of(name, bytes));
-  RELAY_RETURN_IF_ERROR(check_layout(model, options.import.layout));
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   if (model.form == ModelForm::Relay) {
     std::shared_ptr<const Source> source = std::make_shared<const Source>(Source{name, std::string(bytes)});
     RELAY_RETURN_IF_ERROR(read_program(model, text::parse(source), options));

@@ -30,6 +30,8 @@ struct Model {
   const ir::Module& types() const { return form == ModelForm::Artifact ? interface : module; }
 };
 
+// Refuses a layout for a form whose images keep their order. `path` is for the message.
+Status check_layout(const std::string& path, ModelForm form, const std::string& layout);
 // The form by content and extension; a diagnostic if it cannot be determined.
 Result<ModelForm> form_of(const std::string& path);
 Result<Model> load_model(const std::string& path, const Options& options = {});
