@@ -116,12 +116,13 @@ def test_the_layout_of_images_is_chosen():
             node("y", "Conv2D", "x", "k", T=FLOAT, strides=[1, 1, 1, 1], padding="SAME"),
         ]
     )
-    kept, changed = imported(content), imported(content, layout="NCHW")
+    kept, changed = imported(content, layout="NCHW"), relay.load(content, layout="NCHW")
     x = np.random.default_rng(0).uniform(-1, 1, (1, 6, 7, 3)).astype(np.float32)
     (a,), (b,) = run(kept, x), run(changed, np.ascontiguousarray(x.transpose(0, 3, 1, 2)))
     np.testing.assert_allclose(b.transpose(0, 2, 3, 1), a, rtol=1e-6)
-    with pytest.raises(relay.InputError, match="layout"):
-        imported(content, layout="CHWN")
+    for load in (imported, relay.load):
+        with pytest.raises(relay.InputError, match="layout"):
+            load(content, layout="CHWN")
 
 
 def test_wrong_shapes_names_and_arguments_are_refused():
@@ -232,9 +233,7 @@ def test_variables_that_are_missing_or_of_another_shape_are_refused(tmp_path):
         ({"scale": VALUE.astype(np.float64)}, "is float32 in the graph, and float64"),
         (None, "cannot be read"),
     ):
-        path = saved_model(
-            tmp_path / str(len(said)), variable_graph(False), *ENTRY, variables
-        )
+        path = saved_model(tmp_path / str(len(said)), variable_graph(False), *ENTRY, variables)
         with pytest.raises(relay.CompileError) as raised:
             relay.load(path)
         assert said in str(raised.value) and "help:" in str(raised.value)

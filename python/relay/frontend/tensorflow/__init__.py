@@ -61,8 +61,8 @@ def from_tensorflow(
     .pb file or of a SavedModel, or the bytes of a GraphDef. All weights are constants of the module, so that params is
     empty.
 
-    layout: the order of the axes of images that @main takes and returns. "NHWC" keeps TensorFlow's; "NCHW" exchanges
-    them.
+    layout: "NHWC" or "NCHW", the order of axes in which TVM computes convolutions. The compiler chooses it here.
+    Inputs and outputs keep TensorFlow's order in both cases; relay.load(model, layout="NCHW") exchanges their axes.
     shape: sizes of inputs by name. Sizes that are not given are those of the model; open ones are variables.
     outputs: names of nodes, or results of them ("NAME:1"), to be returned.
     convert_config: must be empty; what it chose in TVM is chosen by the compiler here.
@@ -72,12 +72,14 @@ def from_tensorflow(
             f"convert_config has {', '.join(map(str, convert_config))}, which choose how TVM converts products",
             "leave it out: the compiler chooses",
         )
+    if layout not in _LAYOUTS:
+        raise wrong_input(f"the layout {layout!r} is unknown", "use one of NHWC, NCHW")
     outputs = [outputs] if isinstance(outputs, str) else outputs
     if isinstance(graph, (str, os.PathLike)):
-        return import_file(os.fspath(graph), None, shape, layout, outputs), {}
+        return import_file(os.fspath(graph), None, shape, "", outputs), {}
     if isinstance(graph, (bytes, bytearray, memoryview)):
-        return import_file("<bytes>", bytes(graph), shape, layout, outputs), {}
+        return import_file("<bytes>", bytes(graph), shape, "", outputs), {}
     if not hasattr(graph, "SerializeToString"):
         kind = type(graph).__qualname__
         raise wrong_input(f"the {kind} is not a TensorFlow model", "give a GraphDef, or the path of a file")
-    return import_file(f"<{type(graph).__name__}>", graph.SerializeToString(), shape, layout, outputs), {}
+    return import_file(f"<{type(graph).__name__}>", graph.SerializeToString(), shape, "", outputs), {}
