@@ -11,7 +11,6 @@ _REASONS = {
     "relay.ir_pass": "relay.transform and relay.analysis",
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
     "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
-    "relay.frontend.from_tensorflow": _CONVERT.format(tool="tf2onnx"),
     "relay.frontend.from_caffe": _CONVERT.format(tool="caffe2onnx"),
     "relay.frontend.from_caffe2": _CONVERT.format(tool="the exporter of caffe2"),
     "relay.frontend.from_coreml": _CONVERT.format(tool="onnxmltools"),

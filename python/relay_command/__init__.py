@@ -21,11 +21,11 @@ def _extension():
     return core
 
 
-def _import_file(path: str, shapes: dict[str, list[int]]):
-    """Imports a file of PyTorch or Keras, which takes the package, and PyTorch or h5py."""
+def _import_file(path: str, shapes: dict[str, list[int]], layout: str):
+    """Imports a file of PyTorch, Keras or TensorFlow, which takes the package, and PyTorch or h5py."""
     from relay.frontend.files import import_file
 
-    return import_file(path, shapes)
+    return import_file(path, shapes, layout)
 
 
 def main() -> int:

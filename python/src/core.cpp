@@ -26,12 +26,13 @@ static Diagnostics problems_of(nb::handle error) {
   return out;
 }
 
-// A model of PyTorch or Keras as the function `import_file` of Python reads it.
+// A model of PyTorch, Keras or TensorFlow as the function `import_file` of Python reads it.
 static Result<ir::Module> import_by_python(const nb::object& import_file, const std::string& path,
-                                           const std::map<std::string, std::vector<int64_t>>& shapes) {
+                                           const std::map<std::string, std::vector<int64_t>>& shapes,
+                                           const std::string& layout) {
   nb::gil_scoped_acquire held;
   try {
-    return nb::cast<PyModule>(import_file(path, shapes)).module;
+    return nb::cast<PyModule>(import_file(path, shapes, layout)).module;
   } catch (nb::python_error& e) {
     if (e.matches(nb::module_::import_("relay.errors").attr("CompileError"))) return problems_of(e.value());
     return Diagnostic{DiagnosticKind::bad_model,
@@ -71,8 +72,9 @@ NB_MODULE(_core, m) {
       [](const std::vector<std::string>& arguments, const nb::object& import_file) {
         std::vector<const char*> argv;
         for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-        relay::driver::set_python_importer(
-            [&](const std::string& path, const auto& shapes) { return import_by_python(import_file, path, shapes); });
+        relay::driver::set_python_importer([&](const std::string& path, const auto& shapes, const std::string& layout) {
+          return import_by_python(import_file, path, shapes, layout);
+        });
         int status = 0;
         {
           nb::gil_scoped_release released;

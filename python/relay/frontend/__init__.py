@@ -1,14 +1,24 @@
-"""Importers of models: Python objects of other frameworks, files of Keras, and ONNX and TFLite files, which the core
-reads. relay.load is the short way."""
+"""Importers of models: Python objects of other frameworks, files of Keras and TensorFlow, and ONNX and TFLite files,
+which the core reads. relay.load is the short way."""
 
 from ..absent import absent
 from .keras import from_keras
 from .onnx import from_onnx
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
+from .tensorflow import from_tensorflow
 from .tflite import from_tflite
 
-__all__ = ["converter", "from_exported", "from_keras", "from_module", "from_onnx", "from_pytorch", "from_tflite"]
+__all__ = [
+    "converter",
+    "from_exported",
+    "from_keras",
+    "from_module",
+    "from_onnx",
+    "from_pytorch",
+    "from_tensorflow",
+    "from_tflite",
+]
 
 
 def __getattr__(name: str):

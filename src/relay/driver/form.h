@@ -9,6 +9,7 @@ enum class ModelForm : uint8_t {
   Relay,
   PyTorch,
   Keras,
+  TensorFlow,
   Artifact,
 #define RELAY_FRONTEND(form, ...) form,
 #include "relay/driver/frontends.def"

@@ -17,6 +17,7 @@ const char* name(ModelForm form) {
     case ModelForm::Relay: return "Relay program";
     case ModelForm::PyTorch: return "PyTorch model";
     case ModelForm::Keras: return "Keras model";
+    case ModelForm::TensorFlow: return "TensorFlow model";
     case ModelForm::Artifact: return "artifact";
     default: return frontend_of(form)->name;
   }

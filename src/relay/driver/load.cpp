@@ -24,10 +24,11 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite and Keras models, compiled artifacts, "
-    "exported programs of PyTorch and TorchScript are known by their content";
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite, Keras and TensorFlow models, compiled "
+    "artifacts, exported programs of PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
+  if (input::is_saved_model(path)) return ModelForm::TensorFlow;
   // Infinite files are not models; load_model() reads pipes to determine their form.
   std::error_code unknown;
   if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
@@ -38,7 +39,7 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx or .tflite file, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a SavedModel, a Relay program or an artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};
@@ -54,6 +55,7 @@ Result<ModelForm> form_of(const std::string& path) {
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
   if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
   if (input::is_keras_model(path, head)) return ModelForm::Keras;
+  if (input::is_tensorflow_model(path, head)) return ModelForm::TensorFlow;
   const Frontend* known = frontend_by_content(head);
   if (known && known->form != ModelForm::Onnx) return known->form;  // ONNX's first bytes may also begin a text
   size_t dot = path.rfind('.');
@@ -240,6 +242,7 @@ const char* python_package(ModelForm form) {
   switch (form) {
     case ModelForm::PyTorch: return "torch";
     case ModelForm::Keras: return "h5py";
+    case ModelForm::TensorFlow: return "numpy";
     default: return nullptr;
   }
 }
@@ -260,7 +263,19 @@ static Result<ir::Module> read_by_python(const Model& model, const Options& opti
         {},
         {},
         format("use `python -m relay` with a Python that has the packages relay and {}", python_package(model.form))};
-  return python_importer()(model.path, options.import.shapes);
+  return python_importer()(model.path, options.import.shapes, options.import.layout);
+}
+
+// `layout` is a choice for forms whose files have images in the order (N, H, W, C).
+Status check_layout(const std::string& path, ModelForm form, const std::string& layout) {
+  if (layout.empty() || form == ModelForm::Keras || form == ModelForm::TensorFlow) return ok();
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the layout {} is given, and {} is a {}, whose images keep their order", layout, path, name(form)),
+      {},
+      {},
+      {},
+      "leave it out; a program changes its layout with relay.transform.ConvertLayout"};
 }
 
 Result<Model> load_model(const std::string& path, const Options& options) {
@@ -271,13 +286,17 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   double begin = measure::now();
   Model model;
   model.path = path;
-  model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
+  model.files = model.form == ModelForm::TensorFlow ? input::tensorflow_files(path) : std::vector{path};
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
     case ModelForm::PyTorch:
-    case ModelForm::Keras: RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options)); break;
+    case ModelForm::Keras:
+    case ModelForm::TensorFlow:
+      RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
+      break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
       break;
@@ -301,6 +320,7 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
        {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser needs the version
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
   if (const Frontend* known = frontend_by_content(bytes.substr(0, 64))) return known->form;
+  if (input::is_tensorflow_model("", bytes.substr(0, 64))) return ModelForm::TensorFlow;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{
       DiagnosticKind::bad_option,
@@ -331,6 +351,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
   Model model;
   model.path = name;
   RELAY_ASSIGN(model.form, form_of(name, bytes));
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   if (model.form == ModelForm::Relay) {
     std::shared_ptr<const Source> source = std::make_shared<const Source>(Source{name, std::string(bytes)});
     RELAY_RETURN_IF_ERROR(read_program(model, text::parse(source), options));
@@ -343,7 +364,11 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
                         {},
                         {},
                         "write it to a file, and give the path of that file"};
-    if (frontend_of(model.form)) {
+    if (model.form == ModelForm::TensorFlow) {
+      model.path = file.path();
+      RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
+      model.path = name;
+    } else if (frontend_of(model.form)) {
       RELAY_ASSIGN(frontend::ImportOptions import, import_options(options));
       import.content = file.path();
       RELAY_RETURN_IF_ERROR(read_foreign(model, import));

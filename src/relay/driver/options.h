@@ -63,6 +63,7 @@ constexpr Option<Struct, Value> option(const char* name, Value Struct::* member,
 struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes{};
   std::map<std::string, int64_t> import_limits{};
+  std::string layout{};
   std::map<std::string, DType> dtypes{};
   std::optional<int64_t> opset{};
   bool freeze_params = true;
@@ -86,6 +87,10 @@ struct ImportOptions {
               .value = "NAME=N",
               .flag_help = "Limit of the import of an ONNX file: calls, nodes or constants (bytes); docs/security.md "
                            "lists the defaults"}),
+      option("layout", &ImportOptions::layout,
+             "Order of the axes of images that a Keras or TensorFlow model takes and returns: NCHW, or NHWC as in the "
+             "file, which is the default",
+             {.value = "NCHW|NHWC"}),
       option("dtypes", &ImportOptions::dtypes, "Element types by input, which replace those in the file.",
              internal("relay.frontend.from_onnx has it as `dtype`")),
       option("opset", &ImportOptions::opset, "Version of the format's operators, which replaces the file's.",

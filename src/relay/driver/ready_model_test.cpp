@@ -12,6 +12,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
   using Change = std::function<void(Options&)>;
   const std::vector<std::pair<const char*, Change>> changes = {
       {"shapes", [](Options& o) { o.import.shapes["x"] = {1, 3}; }},
+      {"layout", [](Options& o) { o.import.layout = "NCHW"; }},
       {"dtypes", [](Options& o) { o.import.dtypes["x"] = DType::int8(); }},
       {"opset", [](Options& o) { o.import.opset = 13; }},
       {"freeze_params", [](Options& o) { o.import.freeze_params = false; }},

@@ -1,7 +1,9 @@
 #include "relay/input/foreign_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "relay/base/text.h"
@@ -12,7 +14,6 @@ static constexpr const char* np_save = "write the array with np.save(path, array
 static constexpr const char* from_torch =
     "export the model with torch.export.save(torch.export.export(model, examples), 'model.pt2'); a state dict goes "
     "beside its module: relay.from_pytorch(model, examples, state_dict=PATH)";
-static constexpr const char* from_tensorflow = "convert it to ONNX, for example with tf2onnx";
 
 static constexpr ForeignFile image{
     "an image", "an image is an input: save its pixels with np.save, then relay run MODEL --input NAME=FILE.npy",
@@ -30,7 +31,7 @@ static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", "give it as 
 static constexpr ForeignFile not_keras{"named as a Keras model, but neither a zip archive nor an HDF5 file",
                                        "save it again with model.save('model.keras')", np_save};
 static constexpr ForeignFile lite{"a TensorFlow Lite model", "give it as the model", np_save};
-static constexpr ForeignFile tensorflow{"a TensorFlow graph", from_tensorflow, np_save};
+static constexpr ForeignFile tensorflow{"a TensorFlow graph", "give it as the model", np_save};
 static constexpr ForeignFile library{
     "a shared library or object file",
     "such code is linked into a program; `relay run` takes the output of --emit artifact", np_save};
@@ -78,6 +79,55 @@ bool is_keras_model(const std::string& path, std::string_view head) {
   const std::string tail = archive_end(path, head);
   const auto has = [&](const char* name) { return tail.find(name) != std::string::npos; };
   return has("config.json") && has("model.weights.h5");
+}
+
+// A GraphDef begins with a node: 0A, its length, 0A, the length of its name, the name.
+static bool begins_with_node(std::string_view head) {
+  size_t at = 1;
+  if (head.empty() || head[0] != '\n') return false;
+  while (at < head.size() && at < 6 && (head[at] & 0x80) != 0) ++at;
+  if (++at + 2 >= head.size() || head[at] != '\n') return false;
+  const size_t length = static_cast<unsigned char>(head[at + 1]);
+  const std::string_view name = head.substr(at + 2, length);
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == '-';
+  };
+  if (length == 0 || !std::all_of(name.begin(), name.end(), fits)) return false;
+  return name.size() < length || at + 2 + length >= head.size() || head[at + 2 + length] == '\x12';
+}
+
+bool is_saved_model(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path + "/saved_model.pb", unknown);
+}
+
+bool is_tensorflow_model(const std::string& path, std::string_view head) {
+  if (std::filesystem::path(path).filename() == "saved_model.pb" || std::string_view(path).ends_with(".meta"))
+    return !head.empty();
+  if (std::string_view(path).ends_with(".index")) return true;
+  if (begins_with_node(head)) return true;
+  return std::string_view(path).ends_with(".pb") && !head.empty() && head[0] == '\n';
+}
+
+std::vector<std::string> tensorflow_files(const std::string& path) {
+  namespace fs = std::filesystem;
+  const bool is_folder = is_saved_model(path);
+  std::vector<std::string> out{is_folder ? path + "/saved_model.pb" : path};
+  std::string prefix;  // of the files of the checkpoint
+  if (is_folder || fs::path(path).filename() == "saved_model.pb")
+    prefix = (fs::path(out[0]).parent_path() / "variables" / "variables").string();
+  else if (std::string_view(path).ends_with(".meta") || std::string_view(path).ends_with(".index"))
+    prefix = path.substr(0, path.rfind('.'));
+  else
+    return out;
+  std::error_code unknown;
+  const fs::path beside = fs::path(prefix).parent_path();
+  for (const fs::directory_entry& one : fs::directory_iterator(beside.empty() ? "." : beside, unknown))
+    if (one.path() != out[0] && starts_with((beside / one.path().filename()).string(), prefix + ".") &&
+        one.is_regular_file(unknown))
+      out.push_back(one.path().string());
+  std::sort(out.begin() + 1, out.end());
+  return out;
 }
 
 // A zip archive by the name of its first member, which is in the head.

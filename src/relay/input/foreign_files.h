@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace relay::input {
 
@@ -20,5 +21,12 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
 bool is_pytorch_model(const std::string& path, std::string_view head);
 // True for an HDF5 file, and for an archive with the members of a Keras model.
 bool is_keras_model(const std::string& path, std::string_view head);
+// True for a GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), and the index of a
+// checkpoint.
+bool is_tensorflow_model(const std::string& path, std::string_view head);
+// True for a folder with saved_model.pb, as TensorFlow writes a SavedModel.
+bool is_saved_model(const std::string& path);
+// The files of a TensorFlow model: a SavedModel's graph and variables, the files of a checkpoint, or the path itself.
+std::vector<std::string> tensorflow_files(const std::string& path);
 
 }  // namespace relay::input

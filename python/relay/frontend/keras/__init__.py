@@ -47,6 +47,16 @@ def import_file(
         raise corrupt(f"{name} cannot be read: {type(error).__name__}: {first_line(error)}") from error
 
 
+def import_ordered(
+    name: str, content: bytes | None, shapes: Mapping[str, Sequence[int]] | None, layout: str
+) -> IRModule:
+    """Returns the module of a file, or of its bytes. layout: "NCHW" exchanges the axes of images; empty keeps them."""
+    if layout not in ("", *_LAYOUTS):
+        raise wrong_input(f"the layout {layout!r} is unknown", f"use one of {', '.join(_LAYOUTS)}")
+    channels_first = _LAYOUTS[layout or "NHWC"]
+    return import_file(name, content, _in_keras_order(shapes, channels_first), None, channels_first)
+
+
 def is_live_model(model: object) -> bool:
     """Returns true for a model of Keras 2 or 3 in memory."""
     names = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(model).__mro__}

@@ -1,0 +1,265 @@
+"""Small graphs of TensorFlow with control flow, lists of tensors and variables, for tensorflow_run.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+from tensorflow_cases import case, f, i
+
+_one = np.array(1, np.int32)
+
+
+@case("PartitionedCall", [f(3, 4)])
+def _call(x):
+    @tf.function
+    def inner(y):
+        return tf.nn.relu(y) + 1.0
+
+    return inner(x) * inner(x + 1.0)
+
+
+@case("If", [f(3), np.array(True)], saved=True)
+def _if(x, flag):
+    return tf.cond(flag, lambda: x * 2.0, lambda: x - 1.0)
+
+
+@case("If of sizes", [f(3), np.array(False)])
+def _if_sizes(x, flag):
+    return tf.cond(flag, lambda: x[:2], lambda: x)
+
+
+@case("Case", [f(3), np.array(2, np.int32)])
+def _case(x, n):
+    return tf.switch_case(n, [lambda: x, lambda: x * 2.0, lambda: x * 3.0])
+
+
+@case("While", [f(3), np.array(4, np.int32)], saved=True)
+def _while(x, n):
+    _, made = tf.while_loop(lambda k, y: k < n, lambda k, y: (k + 1, y * 0.5 + 1.0), (0, x))
+    return made
+
+
+@case("While of lists", [f(5, 2, 3)])
+def _while_list(x):
+    weights = tf.constant(f(3, 3))
+
+    def step(k, state, array):
+        state = tf.tanh(tf.matmul(state, weights) + x[k])
+        return k + 1, state, array.write(k, state)
+
+    array = tf.TensorArray(tf.float32, 5)
+    _, last, array = tf.while_loop(lambda k, *_: k < 5, step, (0, tf.zeros((2, 3)), array))
+    return last, array.stack()
+
+
+@case("While in a while", [f(3)])
+def _nested(x):
+    def outer(k, y):
+        _, y = tf.while_loop(lambda j, z: j < 3, lambda j, z: (j + 1, z + tf.cast(j + k, tf.float32)), (0, y))
+        return k + 1, y
+
+    return tf.while_loop(lambda k, y: k < 2, outer, (0, x))[1]
+
+
+@case("TensorArray read, gather, scatter, size", [f(4, 3)])
+def _array(x):
+    array = tf.TensorArray(tf.float32, 4, clear_after_read=False).unstack(x)
+    array = array.write(2, x[0] * 2.0)
+    return array.read(1), array.gather([0, 2]), array.stack(), array.size()
+
+
+@case("TensorArray of rows", [f(4, 3)])
+def _rows(x):
+    array = tf.TensorArray(tf.float32, 4).unstack(x)
+    return array.stack()
+
+
+@case("TensorListPushBack in a loop", [f(3)])
+def _push(x):
+    items = tf.raw_ops.EmptyTensorList(element_shape=tf.constant([3]), max_num_elements=-1, element_dtype=tf.float32)
+    for _ in range(3):
+        items = tf.raw_ops.TensorListPushBack(input_handle=items, tensor=x)
+    items, last = tf.raw_ops.TensorListPopBack(input_handle=items, element_shape=[3], element_dtype=tf.float32)
+    count = tf.raw_ops.TensorListLength(input_handle=items)
+    return last, count, tf.raw_ops.TensorListStack(input_handle=items, element_shape=[3], element_dtype=tf.float32)
+
+
+@case("TensorListFromTensor, GetItem, Gather, Concat", [f(4, 2, 3)])
+def _list(x):
+    items = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[2, 3])
+    part = tf.raw_ops.TensorListGetItem(input_handle=items, index=2, element_shape=[2, 3], element_dtype=tf.float32)
+    some = tf.raw_ops.TensorListGather(
+        input_handle=items, indices=[0, 3], element_shape=[2, 3], element_dtype=tf.float32
+    )
+    whole = tf.raw_ops.TensorListConcatV2(
+        input_handle=items, element_shape=[2, 3], leading_dims=np.zeros(0, np.int64), element_dtype=tf.float32
+    )
+    return part, some, whole[0]
+
+
+@case("TensorListReserve, SetItem, Resize, ScatterV2, ConcatLists", [f(4, 3)])
+def _list_more(x):
+    items = tf.raw_ops.TensorListReserve(element_shape=[3], num_elements=3, element_dtype=tf.float32)
+    items = tf.raw_ops.TensorListSetItem(input_handle=items, index=1, item=x[0])
+    more = tf.raw_ops.TensorListScatterV2(tensor=x, indices=[3, 2, 1, 0], element_shape=[3], num_elements=-1)
+    items = tf.raw_ops.TensorListConcatLists(input_a=items, input_b=more, element_dtype=tf.float32)
+    items = tf.raw_ops.TensorListResize(input_handle=items, size=9)
+    return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[3], element_dtype=tf.float32)
+
+
+@case("TensorListSplit", [f(6, 3)])
+def _list_split(x):
+    items = tf.raw_ops.TensorListSplit(tensor=x, element_shape=[2, 3], lengths=np.array([2, 2, 2], np.int64))
+    return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[2, 3], element_dtype=tf.float32)
+
+
+_table = f(7, 4)
+
+
+@case("VarHandleOp, ReadVariableOp, ResourceGather", [i(2, 3, low=0, high=7)], saved=True)
+def _variables(indices):
+    table = _variables.module.table
+    return tf.gather(table, indices), tf.reduce_sum(table)
+
+
+class Variables(tf.Module):
+    """Holds the variable of the case."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = tf.Variable(_table, name="table")
+
+
+_variables.module = Variables()
+_SAVED_MODULES = {"VarHandleOp, ReadVariableOp, ResourceGather": _variables.module}
+
+
+def module_of(name: str):
+    """The module whose variables a case reads, or None."""
+    return _SAVED_MODULES.get(name)
+
+
+# --- TensorFlow 1 -----------------------------------------------------------------------------------------------------
+def graphs_of_tensorflow_1():
+    """Yields (name, GraphDef, inputs by name, outputs) of graphs with Switch, Merge, Enter, Exit and TensorArrayV3."""
+    v1 = tf.compat.v1
+    v1.disable_control_flow_v2()
+    try:
+        for name, build in _TF1.items():
+            graph = tf.Graph()
+            with graph.as_default():
+                inputs, outputs = build(v1)
+            names = [one.name.removesuffix(":0") for one in outputs]
+            yield name, graph, inputs, names
+    finally:
+        v1.enable_control_flow_v2()
+
+
+def _holder(v1, array, name):
+    return v1.placeholder(array.dtype, array.shape, name=name)
+
+
+def _tf1_cond(v1):
+    x, flag = f(3), np.array(True)
+    a, p = _holder(v1, x, "x"), _holder(v1, flag, "flag")
+    made = v1.cond(p, lambda: a * 2.0, lambda: v1.cond(a[0] > 0, lambda: a + 1.0, lambda: a - 1.0))
+    return {"x": x, "flag": flag}, [tf.identity(made, "made")]
+
+
+def _tf1_cond_of_constants(v1):
+    flag = np.array(False)
+    p = _holder(v1, flag, "flag")
+    return {"flag": flag}, [tf.identity(v1.cond(p, lambda: tf.constant(1.0), lambda: tf.constant(2.0)), "made")]
+
+
+def _tf1_while(v1):
+    x = f(3)
+    a = _holder(v1, x, "x")
+    _, made = v1.while_loop(lambda k, y: k < 4, lambda k, y: (k + 1, y * 0.5 + a), (tf.constant(0), a))
+    return {"x": x}, [tf.identity(made, "made")]
+
+
+def _tf1_nested(v1):
+    x = f(3)
+    a = _holder(v1, x, "x")
+
+    def outer(k, y):
+        _, y = v1.while_loop(
+            lambda j, z: j < 3, lambda j, z: (j + 1, z + tf.cast(j + k, tf.float32) * a), (tf.constant(0), y)
+        )
+        return k + 1, y
+
+    return {"x": x}, [tf.identity(v1.while_loop(lambda k, y: k < 2, outer, (tf.constant(0), a))[1], "made")]
+
+
+def _tf1_array(v1):
+    x = f(5, 2, 3)
+    a, weights = _holder(v1, x, "x"), tf.constant(f(3, 3))
+    read = tf.TensorArray(tf.float32, 5).unstack(a)
+    write = tf.TensorArray(tf.float32, 5)
+
+    def step(k, state, array):
+        state = tf.tanh(tf.matmul(state, weights) + read.read(k))
+        return k + 1, state, array.write(k, state)
+
+    _, last, write = v1.while_loop(lambda k, *_: k < 5, step, (tf.constant(0), tf.zeros((2, 3)), write))
+    return {"x": x}, [tf.identity(last, "last"), tf.identity(write.stack(), "whole"), tf.identity(write.size(), "size")]
+
+
+def _tf1_cond_in_while(v1):
+    x = f(3)
+    a = _holder(v1, x, "x")
+
+    def step(k, y):
+        return k + 1, v1.cond(tf.equal(k % 2, 0), lambda: y + a, lambda: y * 0.5)
+
+    return {"x": x}, [tf.identity(v1.while_loop(lambda k, y: k < 5, step, (tf.constant(0), a))[1], "made")]
+
+
+def _tf1_concat(v1):
+    x = f(4, 2, 3)
+    a = _holder(v1, x, "x")
+    array = tf.TensorArray(tf.float32, 4).unstack(a)
+    split = tf.TensorArray(tf.float32, 2).split(tf.reshape(a, (8, 3)), [4, 4])
+    return {"x": x}, [tf.identity(array.concat(), "joined"), tf.identity(split.stack(), "apart")]
+
+
+_TF1 = {
+    "Switch, Merge": _tf1_cond,
+    "Switch, Merge of constants": _tf1_cond_of_constants,
+    "Enter, Exit, NextIteration, LoopCond": _tf1_while,
+    "Enter in a loop": _tf1_nested,
+    "TensorArrayV3, ReadV3, WriteV3, ScatterV3, GatherV3, SizeV3": _tf1_array,
+    "Switch in a loop": _tf1_cond_in_while,
+    "TensorArrayConcatV3, TensorArraySplitV3": _tf1_concat,
+}
+
+
+def graphs_of_old_versions():
+    """Yields (name, GraphDef, inputs by name, outputs) of operators that only graphs of an old version have."""
+    image, values = f(2, 3, 4, 5), {name: f(5, low=0.2) for name in ("m", "v", "beta", "gamma")}
+    yield _old(
+        "BatchNormWithGlobalNormalization", {"t": image}, values, variance_epsilon=0.01, scale_after_normalization=True
+    )
+    yield _old("BatchMatMul", {"x": f(2, 3, 4), "y": f(2, 4, 5)}, {})
+
+
+def _old(op, inputs, constants, **attrs):
+    v1 = tf.compat.v1
+    graph = tf.Graph()
+    with graph.as_default():
+        for name, one in inputs.items():
+            v1.placeholder(one.dtype, one.shape, name=name)
+        for name, one in constants.items():
+            tf.constant(one, name=name)
+    message = graph.as_graph_def()
+    message.versions.producer = 5
+    node = message.node.add(name="made", op=op, input=[*inputs, *constants])
+    node.attr["T"].type = 1
+    for name, value in attrs.items():
+        kind = {bool: "b", int: "i", float: "f"}[type(value)]
+        setattr(node.attr[name], kind, value)
+    old = tf.Graph()
+    with old.as_default():
+        tf.import_graph_def(message, name="")
+    return op, old, inputs, ["made"]
