@@ -40,6 +40,13 @@ struct ExternalReport {
   int64_t bytes = 0;    // ... the bytes of its constants
 };
 
+// Copies from one memory to another.
+struct CopyReport {
+  std::string from, to;  // devices
+  int64_t copies = 0;    // steps of all segments
+  int64_t bytes = 0;     // of those of known size, together
+};
+
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -49,6 +56,7 @@ struct CompileReport {
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
   std::vector<ExternalReport> externals;
+  std::vector<CopyReport> copies;
   std::vector<build::NodeReport> nodes;        // nodes of the model, in its order
   std::vector<build::SegmentReport> batching;  // by segment, for a program with functions
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
