@@ -28,11 +28,15 @@
 
 namespace relay::driver {
 
+Result<ir::Module> place(const ir::Module& typed, const Options& options) {
+  RELAY_ASSIGN(const transform::DevicePlacement placement, placement_of(options.passes.devices));
+  return transform::place_on_devices(typed, placement);
+}
+
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_ASSIGN(const transform::DevicePlacement placement, placement_of(options.passes.devices));
   if (!options.passes.is_optimised) {
-    RELAY_ASSIGN(typed, transform::place_on_devices(typed, placement));
+    RELAY_ASSIGN(typed, place(typed, options));
   }
   if (options.passes.external.empty() || options.passes.is_optimised) return typed;
   return external::partition(typed, options.passes.external);
