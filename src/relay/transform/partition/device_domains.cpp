@@ -1,6 +1,7 @@
 #include "relay/transform/partition/device_domains.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/rewrite.h"
@@ -39,8 +40,10 @@ std::vector<DeviceName> DeviceDomains::devices(const Expr& e) const {
 // --- cells -----------------------------------------------------------------------------------------------------------
 
 int DeviceDomains::find(int cell) const {
-  while (cells_[static_cast<size_t>(cell)].parent >= 0) cell = cells_[static_cast<size_t>(cell)].parent;
-  return cell;
+  int root = cell;
+  while (cells_[static_cast<size_t>(root)].parent >= 0) root = cells_[static_cast<size_t>(root)].parent;
+  while (cell != root) cell = std::exchange(cells_[static_cast<size_t>(cell)].parent, root);
+  return root;
 }
 
 // The domain of values of a type, as yet on no device.
