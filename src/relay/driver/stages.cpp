@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "relay/codegen/c/c_backend.h"
 #include "relay/codegen/c/c_source.h"
 #include "relay/codegen/llvm/llvm.h"
 
@@ -128,8 +129,11 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
   if (stage == Stage::C) {  // a single file
     std::vector<loop::Kernel> kernels;
     for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
-    return codegen::c_source(kernels);
+    return codegen::is_opencl(target) ? codegen::opencl_source(kernels) : codegen::c_source(kernels);
   }
+  if (stage != Stage::Loop && codegen::is_opencl(target))
+    return Diagnostic{DiagnosticKind::bad_option, "kernels for OpenCL are source text", {}, {}, {},
+                      "print it with --emit c"};
   std::string out;
   for (size_t i : chosen) {
     const loop::Kernel& kernel = *all.kernels[i];

@@ -13,12 +13,15 @@ namespace relay::runtime {
 // variables. `scratch`: 64-byte aligned memory of the calling thread, as large as the kernel states.
 using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);
 
+class DeviceKernels;  // devices/device_kernels.h
+
 // Kernels by name, and the functions of a program if they are machine code. Keeps the code loaded.
 class KernelLibrary {
  public:
   virtual ~KernelLibrary() = default;
   virtual KernelFn find(const std::string& name) const = 0;  // null if absent
   virtual const relay_functions* functions() const { return nullptr; }
+  virtual DeviceKernels* device() const { return nullptr; }  // if the kernels run there, find() has none
 };
 
 }  // namespace relay::runtime

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "relay/runtime/external.h"
+#include "relay/runtime/index_steps.h"
 #include "relay/tensor/index_check.h"
 #include "relay/tensor/memory.h"
 
@@ -18,6 +19,10 @@ static double us(Clock::duration d) { return std::chrono::duration<double, std::
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
     : linked_(linked), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
+  if (linked.on_device) {
+    device_ = std::make_unique<DeviceSegment>(*linked.on_device, program, f, plan);
+    return;
+  }
   size_t slots = 0;
   for (const Step& in : f.steps) slots += in.args.count;
   params_.resize(slots);  // never grows: calls point into it
@@ -176,20 +181,12 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
   return true;
 }
 
-// The number of indices per extent.
-static int64_t slice_of(const Shape& shape, const IndexCheck& check) {
-  if (check.axes.size() == 1) return *element_count(shape);
-  int64_t inner = 1;
-  for (size_t d = check.rows == Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
-  return inner;
-}
-
 bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
   constexpr int64_t least = 1 << 16, block = 1 << 14;  // indices from which several threads pay, and indices per task
   const Segment& f = linked_.program->segments[segment_];
   const uint32_t array = f.operands[f.steps[c.step].args.begin];
   const std::span<const int64_t> extents(c.shape, c.sizes);
-  const int64_t inner = slice_of(plan_.shapes[array], *c.check);
+  const int64_t inner = indices_per_extent(plan_.shapes[array], *c.check);
   const DType dtype = f.arrays[array].dtype;
   const bool from_end = c.check->axes[0] != no_axis;
   auto all_in_range = [&](int64_t begin, int64_t end) {
@@ -208,26 +205,6 @@ bool SegmentRunner::check(const Call& c, ThreadPool::Session& session) {
   }
   failed_ = &c;
   return false;
-}
-
-Diagnostic SegmentRunner::index_error(const Call& c) const {
-  const Segment& f = linked_.program->segments[segment_];
-  const Step& step = f.steps[c.step];
-  const IndexCheck& check = *c.check;
-  const uint32_t array = f.operands[step.args.begin];
-  const Shape& shape = plan_.shapes[array];
-  const DType dtype = f.arrays[array].dtype;
-  const std::span<const int64_t> extents(c.shape, c.sizes);
-  const int64_t inner = slice_of(shape, check);
-  const int64_t place = *first_out_of_range(c.params[0], dtype, c.tasks, extents, inner, check.axes[0] != no_axis);
-  const size_t which = extent_of(place, extents.size(), inner);
-  Shape at = coordinates(place, shape);
-  // Positions within the failed call only.
-  if (check.rows == Rows::First) at[0] = 0;
-  if (check.rows == Rows::Added) at.erase(at.begin());
-  Span where;
-  if (!check.place.empty()) where.node = std::make_shared<const std::string>(check.place);
-  return index_out_of_range(check.op, where, at, c.params[0], dtype, place, check.axes[which], extents[which]);
 }
 
 std::vector<StepTime::Memory> SegmentRunner::arrays_of(const Call& c) const {
@@ -272,6 +249,7 @@ void SegmentRunner::run_measured(const RunState& state) {
 }
 
 Status SegmentRunner::run(const RunState& state) {
+  if (device_) return device_->run(state);
   bind(state);
   begin_updates(state);
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
@@ -291,7 +269,10 @@ Status SegmentRunner::run(const RunState& state) {
   const Call* failed = std::exchange(failed_, nullptr);
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
   if (failed && failed->external) return std::exchange(external_error_, {});
-  if (failed) return index_error(*failed);
+  if (failed) {
+    const Segment& f = linked_.program->segments[segment_];
+    return index_error(f, plan_, f.steps[failed->step], failed->params[0]);
+  }
   return ok();
 }
 

@@ -8,6 +8,7 @@
 
 #include "relay/runtime/artifacts/linked.h"
 #include "relay/runtime/call_kernel.h"
+#include "relay/runtime/devices/device_program.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/report.h"
 
@@ -67,7 +68,6 @@ class SegmentRunner {
   bool check(const Call& c, ThreadPool::Session& session);  // on an index out of range sets failed_ and returns false
   // on an error sets failed_ and external_error_, and returns false
   bool call_external(const Call& c, ThreadPool::Session& session);
-  Diagnostic index_error(const Call& c) const;
   void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
   void begin_updates(const RunState& state);
@@ -77,6 +77,7 @@ class SegmentRunner {
   const LinkedProgram& linked_;
   const Plan& plan_;
   uint32_t segment_;
+  std::unique_ptr<DeviceSegment> device_;  // if set, runs the segment; nothing below is used
   std::vector<Call> calls_;
   std::vector<void*> params_;
   std::vector<int64_t> numbered_sizes_;  // for repeated calls

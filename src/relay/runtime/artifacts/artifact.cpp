@@ -11,6 +11,7 @@
 #include "relay/base/fuzzing.h"
 #include "relay/runtime/artifacts/artifact_format.h"
 #include "relay/runtime/artifacts/checksums.h"
+#include "relay/runtime/devices/opencl.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -400,9 +401,18 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
   return load_executable(artifact, options);
 }
 
+static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
+  if (artifact.target.triple != "opencl") return load_code(artifact.code);
+  std::vector<std::string> names;
+  for (const KernelEntry& kernel : artifact.program->kernels) names.push_back(kernel.name);
+  RELAY_ASSIGN(OpenClOptions options, opencl_options());
+  if (options.device.empty()) options.device = artifact.target.cpu;
+  return opencl_kernels(std::string(artifact.code), names, options);
+}
+
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
-  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
+  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_kernels(artifact));
   if (!options.executor) options.executor = artifact.executor;
   return Executable::create(artifact.program, library, options);
 }

@@ -8,12 +8,17 @@
 namespace relay::runtime {
 
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
-  RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
   LinkedProgram linked;
+  if (library && library->device()) {
+    RELAY_ASSIGN(linked.on_device, DeviceProgram::create(*program, *library));
+  } else {
+    RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
+  }
   linked.program = program;
   linked.library = library;
   for (const Tensor& c : program->constants) linked.constant_bytes += static_cast<int64_t>(c.bytes());
   for (const KernelEntry& kernel : program->kernels) {
+    if (linked.on_device) break;
     KernelFn fn = library ? library->find(kernel.name) : nullptr;
     if (fn == nullptr)
       return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},

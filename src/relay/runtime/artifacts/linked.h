@@ -2,6 +2,7 @@
 // numbers in this process.
 #pragma once
 
+#include "relay/runtime/devices/device_program.h"
 #include "relay/runtime/external.h"
 #include "relay/runtime/functions/value.h"
 #include "relay/runtime/kernel.h"
@@ -13,7 +14,8 @@ namespace relay::runtime {
 struct LinkedProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const KernelLibrary> library;
-  std::vector<KernelFn> kernels;                           // by index of Program::kernels
+  std::vector<KernelFn> kernels;                           // by index of Program::kernels; empty if on a device
+  std::shared_ptr<const DeviceProgram> on_device;          // null if the kernels run on this machine's CPU
   std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
   std::vector<Value> constants;  // by index of Program::constants; only for programs with functions
   std::vector<TypeId> types;     // by index of Program::types
