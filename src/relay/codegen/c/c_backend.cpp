@@ -66,13 +66,9 @@ class OpenClBackend : public Backend {
   Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,
                                                  const runtime::Program* functions) override {
     if (functions) return without_functions();
-    std::vector<std::string> names;
-    for (const loop::Kernel& kernel : kernels) names.push_back(kernel.name);
-    RELAY_ASSIGN(runtime::OpenClOptions options, runtime::opencl_options());
-    if (options.device.empty()) options.device = device_;
-    RELAY_ASSIGN(const std::shared_ptr<const KernelLibrary> library,
-                 runtime::opencl_kernels(opencl_source(kernels), names, options));
-    return std::const_pointer_cast<KernelLibrary>(library);
+    RELAY_ASSIGN(const runtime::OpenClChoice choice, runtime::find_opencl_device(device_));
+    return std::shared_ptr<KernelLibrary>(
+        std::make_shared<runtime::SourceLibrary>(opencl_source(kernels), DeviceName{"opencl", choice.number}));
   }
 
   Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,

@@ -403,11 +403,9 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
 
 static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
   if (artifact.target.triple != "opencl") return load_code(artifact.code);
-  std::vector<std::string> names;
-  for (const KernelEntry& kernel : artifact.program->kernels) names.push_back(kernel.name);
-  RELAY_ASSIGN(OpenClOptions options, opencl_options());
-  if (options.device.empty()) options.device = artifact.target.cpu;
-  return opencl_kernels(std::string(artifact.code), names, options);
+  RELAY_ASSIGN(const OpenClChoice choice, find_opencl_device(artifact.target.cpu));
+  return std::shared_ptr<const KernelLibrary>(
+      std::make_shared<SourceLibrary>(std::string(artifact.code), DeviceName{"opencl", choice.number}));
 }
 
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {

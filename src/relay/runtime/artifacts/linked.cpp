@@ -10,7 +10,7 @@ namespace relay::runtime {
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
   LinkedProgram linked;
   if (library && library->device()) {
-    RELAY_ASSIGN(linked.on_device, DeviceProgram::create(*program, *library));
+    RELAY_ASSIGN(linked.on_device, DeviceProgram::create(*program, library));
   } else {
     RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
   }

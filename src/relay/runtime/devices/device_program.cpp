@@ -2,30 +2,40 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
+#include "relay/base/bytes.h"
 #include "relay/runtime/index_steps.h"
 #include "relay/runtime/segment_runner.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::runtime {
 
 // --- constants -------------------------------------------------------------------------------------------------------
 
-Result<std::shared_ptr<const DeviceProgram>> DeviceProgram::create(const Program& program,
-                                                                   const KernelLibrary& library) {
-  std::shared_ptr<DeviceProgram> made(new DeviceProgram(*library.device()));
+Result<OnDevice> allocate_on(Device& device, int64_t bytes, const std::string& what) {
+  void* memory = device.allocate(static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+  if (memory != nullptr) return OnDevice(memory, {&device});
+  Diagnostic d{DiagnosticKind::out_of_memory, format("no memory on {} for {}: {}", str(device.name()), what, bytes_text(bytes))};
+  if (const std::string limits = device.limits(); !limits.empty()) d.notes.push_back(limits);
+  d.help = "use smaller inputs, such as a smaller batch, or another device";
+  return d;
+}
+
+Result<std::shared_ptr<const DeviceProgram>> DeviceProgram::create(
+    const Program& program, const std::shared_ptr<const KernelLibrary>& library) {
+  RELAY_ASSIGN(const uint32_t number, device_number(*library->device()));
+  std::shared_ptr<DeviceProgram> made(new DeviceProgram(runtime::device(number)));
   if (!program.externals.empty())
-    return Diagnostic{
-        DiagnosticKind::not_supported,
-        format("the program calls functions of {}, which run on the CPU only", program.externals[0].library),
-        {},
-        {},
-        {},
-        "leave out the option that gives parts of the program to other libraries"};
+    return Diagnostic{DiagnosticKind::not_supported,
+                      format("the program calls functions of {}, which run on the CPU only", program.externals[0].library),
+                      {},
+                      {},
+                      {},
+                      "leave out the option that gives parts of the program to other libraries"};
   for (const KernelEntry& kernel : program.kernels) {
-    made->kernels_.push_back(made->device_.find_kernel(kernel.name));
-    if (made->kernels_.back() < 0)
-      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},
-                        "compile the model again"};
+    RELAY_ASSIGN(std::shared_ptr<const DeviceKernel> loaded, made->device_.load(library, kernel.name));
+    made->kernels_.push_back(std::move(loaded));
   }
   std::vector<bool> by_segments(program.constants.size()), by_any;
   for (const Segment& s : program.segments)
@@ -36,9 +46,9 @@ Result<std::shared_ptr<const DeviceProgram>> DeviceProgram::create(const Program
     for (uint32_t arg : p.args) by_any[arg] = true;
   RELAY_RETURN_IF_ERROR(made->upload(program, by_any));
   for (const Preparation& p : program.preparations) RELAY_RETURN_IF_ERROR(made->prepare(program, p));
-  RELAY_RETURN_IF_ERROR(made->device_.finish());
+  RELAY_RETURN_IF_ERROR(made->device_.synchronise());
   for (size_t c = 0; c < program.constants.size(); ++c)
-    if (!by_segments[c]) made->constants_[c] = {};
+    if (!by_segments[c]) made->constants_[c].reset();
   return std::shared_ptr<const DeviceProgram>(std::move(made));
 }
 
@@ -46,21 +56,30 @@ Status DeviceProgram::upload(const Program& program, const std::vector<bool>& is
   constants_.resize(program.constants.size());
   for (size_t c = 0; c < program.constants.size(); ++c) {
     const Tensor& constant = program.constants[c];
-    const int64_t bytes = static_cast<int64_t>(constant.bytes());
     if (!is_read[c]) continue;
-    RELAY_ASSIGN(constants_[c].memory, device_.allocate(bytes, "the weights"));
+    RELAY_ASSIGN(constants_[c], allocate_on(device_, static_cast<int64_t>(constant.bytes()), "the weights"));
+    if (constant.bytes() == 0) continue;
     // Elements that the kernel of a preparation does not write are padding, which is zero.
-    RELAY_RETURN_IF_ERROR(is_prepared(constant) ? device_.clear(constants_[c], bytes)
-                                                : device_.upload(constants_[c], constant.data(), bytes));
+    const void* data = constant.data();
+    std::shared_ptr<const void> zeros;
+    if (is_prepared(constant)) {
+      zeros = zeroed_array(constant.bytes());
+      if (!zeros) return Diagnostic{DiagnosticKind::out_of_memory, "no memory for a weight", {}, {}, {}, "free memory"};
+      data = zeros.get();
+    }
+    RELAY_RETURN_IF_ERROR(device_.upload(constants_[c].get(), data, constant.bytes()));
   }
   return ok();
 }
 
 Status DeviceProgram::prepare(const Program& program, const Preparation& preparation) {
-  std::vector<DeviceArray> arrays;
-  for (uint32_t arg : preparation.args) arrays.push_back(constants_[arg]);
-  return device_.launch(kernels_[preparation.kernel], arrays, preparation.sizes, preparation.tasks,
-                        program.kernels[preparation.kernel].scratch_bytes);
+  std::vector<void*> arrays;
+  for (uint32_t arg : preparation.args) arrays.push_back(constants_[arg].get());
+  if (preparation.tasks <= 0) return ok();
+  ThreadPool::Session session(ThreadPool::global());
+  return device_.launch(*kernels_[preparation.kernel],
+                        {arrays, preparation.sizes, preparation.tasks,
+                         program.kernels[preparation.kernel].scratch_bytes, session});
 }
 
 // --- segments --------------------------------------------------------------------------------------------------------
@@ -75,57 +94,70 @@ std::string DeviceSegment::name_of(uint32_t array) const {
 }
 
 Status DeviceSegment::allocate() {
-  if (is_allocated_) return ok();
-  arrays_.assign(segment_.arrays.size(), {});
-  DeviceMemoryRef arena;
+  if (!arrays_.empty() || segment_.arrays.empty()) return ok();
+  std::vector<std::byte*> arrays(segment_.arrays.size());
+  auto add = [&](int64_t bytes, const std::string& what) -> Result<std::byte*> {
+    RELAY_ASSIGN(OnDevice block, allocate_on(device_, bytes, what));
+    blocks_.push_back(std::move(block));
+    return static_cast<std::byte*>(blocks_.back().get());
+  };
+  std::byte* arena = nullptr;
   if (plan_.arena_bytes > 0) {
-    RELAY_ASSIGN(arena, device_.allocate(plan_.arena_bytes, format("the temporaries of segment `{}`", segment_.name)));
+    RELAY_ASSIGN(arena, add(plan_.arena_bytes, format("the temporaries of segment `{}`", segment_.name)));
   }
-  for (uint32_t i = 0; i < arrays_.size(); ++i) {
+  for (uint32_t i = 0; i < arrays.size(); ++i) {
     const Array& a = segment_.arrays[i];
     switch (a.kind) {
-      case Array::Kind::Constant: arrays_[i] = on_device_.constant(a.index); break;
-      case Array::Kind::Temporary: arrays_[i] = {arena, plan_.offsets[i]}; break;
+      case Array::Kind::Constant: arrays[i] = static_cast<std::byte*>(on_device_.constant(a.index)); break;
+      case Array::Kind::Temporary: arrays[i] = arena + plan_.offsets[i]; break;
       case Array::Kind::View: break;
       case Array::Kind::Input:
-      case Array::Kind::Output: RELAY_ASSIGN(arrays_[i].memory, device_.allocate(plan_.bytes[i], name_of(i))); break;
+      case Array::Kind::Output: {
+        RELAY_ASSIGN(arrays[i], add(plan_.bytes[i], name_of(i)));
+        break;
+      }
     }
   }
   // The offset of a view in an output is from there, and in a temporary from the beginning of the arena.
-  for (uint32_t i = 0; i < arrays_.size(); ++i)
-    if (segment_.arrays[i].kind == Array::Kind::View)
-      arrays_[i] = {arrays_[segment_.arrays[i].index].memory, plan_.offsets[i]};
-  is_allocated_ = true;
+  for (uint32_t i = 0; i < arrays.size(); ++i) {
+    const Array& a = segment_.arrays[i];
+    if (a.kind == Array::Kind::View)
+      arrays[i] = (segment_.arrays[a.index].kind == Array::Kind::Output ? arrays[a.index] : arena) + plan_.offsets[i];
+  }
+  arrays_ = std::move(arrays);
   return ok();
 }
 
 Status DeviceSegment::upload(const RunState& state) {
   for (uint32_t i = 0; i < arrays_.size(); ++i) {
     const Array& a = segment_.arrays[i];
-    if (a.kind == Array::Kind::Input)
-      RELAY_RETURN_IF_ERROR(device_.upload(arrays_[i], state.inputs[a.index], plan_.bytes[i]));
+    if (a.kind == Array::Kind::Input && plan_.bytes[i] > 0)
+      RELAY_RETURN_IF_ERROR(device_.upload(arrays_[i], state.inputs[a.index], static_cast<size_t>(plan_.bytes[i])));
   }
   for (uint32_t i = 0; i < arrays_.size(); ++i)
-    if (const std::optional<InPlace>& in = segment_.arrays[i].in_place; in && in->updates)
-      RELAY_RETURN_IF_ERROR(device_.copy(arrays_[i], arrays_[segment_.inputs[in->input]], plan_.bytes[i]));
+    if (const std::optional<InPlace>& in = segment_.arrays[i].in_place; in && in->updates && plan_.bytes[i] > 0)
+      RELAY_RETURN_IF_ERROR(
+          device_.copy(arrays_[i], arrays_[segment_.inputs[in->input]], static_cast<size_t>(plan_.bytes[i])));
   return ok();
 }
 
-Status DeviceSegment::run_kernel(const Step& step, std::optional<int64_t> repetition) {
-  std::vector<DeviceArray> arrays;
+Status DeviceSegment::run_kernel(const RunState& state, const Step& step, std::optional<int64_t> repetition) {
+  const int64_t tasks = plan_.sizes[step.tasks];
+  if (tasks <= 0) return ok();
+  std::vector<void*> arrays;
   const uint32_t count = step.args.count - (step.kind == Step::Kind::KernelWhen);
   for (uint32_t i = 0; i < count; ++i) arrays.push_back(arrays_[segment_.operands[step.args.begin + i]]);
   const int64_t* first = plan_.sizes.data() + step.sizes.begin;
   std::vector<int64_t> sizes(first, first + step.sizes.count);
   if (repetition) sizes[0] = *repetition;
-  return device_.launch(on_device_.kernel(step.kernel), arrays, sizes, plan_.sizes[step.tasks],
-                        program_.kernels[step.kernel].scratch_bytes);
+  return device_.launch(on_device_.kernel(step.kernel),
+                        {arrays, sizes, tasks, program_.kernels[step.kernel].scratch_bytes, state.session});
 }
 
 // True if the array has a byte that is not zero.
 Result<bool> DeviceSegment::has_flag(uint32_t array) {
   std::vector<std::byte> flags(static_cast<size_t>(plan_.bytes[array]));
-  RELAY_RETURN_IF_ERROR(device_.download(flags.data(), arrays_[array], plan_.bytes[array]));
+  if (!flags.empty()) RELAY_RETURN_IF_ERROR(device_.download(flags.data(), arrays_[array], flags.size()));
   return std::any_of(flags.begin(), flags.end(), [](std::byte b) { return b != std::byte{0}; });
 }
 
@@ -134,7 +166,7 @@ Status DeviceSegment::check(const RunState& state, const Step& step) {
   const Array& a = segment_.arrays[array];
   if (a.kind == Array::Kind::Input) return check_indices(segment_, plan_, step, state.inputs[a.index]);
   std::vector<std::byte> copy(static_cast<size_t>(plan_.bytes[array]));
-  RELAY_RETURN_IF_ERROR(device_.download(copy.data(), arrays_[array], plan_.bytes[array]));
+  if (!copy.empty()) RELAY_RETURN_IF_ERROR(device_.download(copy.data(), arrays_[array], copy.size()));
   return check_indices(segment_, plan_, step, copy.data());
 }
 
@@ -148,12 +180,15 @@ Status DeviceSegment::step(const RunState& state, uint32_t number, std::optional
       if (!runs) return ok();
       break;
     }
-    case Step::Kind::Copy: return device_.copy(arrays_[args[1]], arrays_[args[0]], plan_.bytes[args[0]]);
+    case Step::Kind::Copy: {
+      const size_t bytes = static_cast<size_t>(plan_.bytes[args[0]]);
+      return bytes == 0 ? ok() : device_.copy(arrays_[args[1]], arrays_[args[0]], bytes);
+    }
     case Step::Kind::CheckIndices: return check(state, step);
     case Step::Kind::External: return ok();  // DeviceProgram refuses such programs
   }
   if (state.report) ++state.report->kernel_calls;
-  return run_kernel(step, repetition);
+  return run_kernel(state, step, repetition);
 }
 
 Status DeviceSegment::download(const RunState& state) {
@@ -162,7 +197,8 @@ Status DeviceSegment::download(const RunState& state) {
     const uint32_t array = segment_.outputs[i];
     if (segment_.arrays[array].kind != Array::Kind::Output || done[array]) continue;
     done[array] = true;
-    RELAY_RETURN_IF_ERROR(device_.download(state.outputs[i], arrays_[array], plan_.bytes[array]));
+    const size_t bytes = static_cast<size_t>(plan_.bytes[array]);
+    if (bytes > 0) RELAY_RETURN_IF_ERROR(device_.download(state.outputs[i], arrays_[array], bytes));
   }
   return ok();
 }
@@ -176,7 +212,7 @@ Status DeviceSegment::run(const RunState& state) {
     if (state.report == nullptr || !state.report->time_steps) return step(state, number, repetition);
     const Clock::time_point start = Clock::now();
     RELAY_RETURN_IF_ERROR(step(state, number, repetition));
-    RELAY_RETURN_IF_ERROR(device_.finish());
+    RELAY_RETURN_IF_ERROR(device_.synchronise());
     const Step& s = segment_.steps[number];
     StepTime& time = state.report->steps.emplace_back();
     time.kernel = runtime::name_of(program_, s), time.us = us(Clock::now() - start);
@@ -194,6 +230,7 @@ Status DeviceSegment::run(const RunState& state) {
     next = r.first + r.count;
   }
   for (; next < segment_.steps.size(); ++next) RELAY_RETURN_IF_ERROR(run_step(next, {}));
+  RELAY_RETURN_IF_ERROR(device_.synchronise());
   return download(state);
 }
 

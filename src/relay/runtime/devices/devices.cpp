@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relay/runtime/devices/cpu_device.h"
+#include "relay/runtime/devices/opencl.h"
 
 namespace relay::runtime {
 
@@ -17,7 +18,7 @@ struct Kind {
   const char* name;
   MakeDevice make;
 };
-constexpr Kind kinds[] = {{"cpu", make_cpu_device}};
+constexpr Kind kinds[] = {{"cpu", make_cpu_device}, {"opencl", make_opencl_device}};
 
 struct Registry {
   std::mutex mutex;
@@ -37,7 +38,8 @@ Result<uint32_t> device_number(const DeviceName& name) {
   std::lock_guard<std::mutex> lock(r.mutex);
   for (uint32_t i = 1; i < r.count; ++i)
     if (r.devices[i]->name() == name) return i;
-  const Kind* kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == name.kind; });
+  const Kind* kind =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == name.kind; });
   if (kind == std::end(kinds)) {
     std::vector<std::string> known;
     for (const Kind& k : kinds) known.push_back(k.name);

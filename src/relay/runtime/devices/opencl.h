@@ -1,18 +1,18 @@
-// OpenCL devices, and kernels on them (codegen/c/c_source.h: opencl_source).
+// OpenCL devices "opencl:0", "opencl:1" .., in the order of opencl_devices(). They compile the source of a library
+// (codegen/c/c_source.h: opencl_source) when its first kernel is loaded, once.
 //
-//   relay run MODEL --target opencl             the first GPU, accelerator or CPU
-//   relay run MODEL --target opencl:pocl        the first device whose platform or name has this text
+// Their memory has addresses that nothing can access, of the process's address space: an address there and the position
+// of an array in an OpenCL buffer determine each other.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "relay/runtime/devices/device_kernels.h"
-#include "relay/runtime/kernel.h"
+#include "relay/runtime/devices/device.h"
 
 namespace relay::runtime {
 
-struct OpenClDevice {
+struct OpenClInfo {
   std::string platform, name;                      // "Portable Computing Language", "pthread-skylake-avx512"
   std::string version, driver;                     // "OpenCL 3.0 pocl", "3.1"
   std::string kind;                                // "CPU", "GPU", "accelerator"
@@ -28,20 +28,17 @@ struct OpenClDevice {
 
 // All devices of all platforms, those that kernels prefer first; empty if a loader is there without drivers.
 // unknown_target if there is no OpenCL.
-Result<std::vector<OpenClDevice>> opencl_devices();
-// The first device that can be used and whose platform or name contains `text`, in any case. unknown_target lists all.
-Result<OpenClDevice> find_opencl_device(const std::string& text);
-
-struct OpenClOptions {
-  std::string device;              // as for find_opencl_device()
-  double time_limit_seconds = 60;  // for work that was asked for, until it is done
+Result<std::vector<OpenClInfo>> opencl_devices();
+// The number of the first device that can be used and whose platform or name contains `text`, in any case; of the first
+// that matches RELAY_OPENCL_DEVICE if `text` is empty. unknown_target lists all.
+struct OpenClChoice {
+  int64_t number = 0;
+  OpenClInfo about;
 };
-// The environment variables RELAY_OPENCL_DEVICE and RELAY_DEVICE_TIME_LIMIT, which are seconds.
-Result<OpenClOptions> opencl_options();
+Result<OpenClChoice> find_opencl_device(const std::string& text);
 
-// Builds a source for a device. `names`: of its kernels.
-Result<std::shared_ptr<const KernelLibrary>> opencl_kernels(const std::string& source,
-                                                            const std::vector<std::string>& names,
-                                                            const OpenClOptions& options);
+// unknown_target if there is no such device, or if kernels cannot run on it. The environment variable
+// RELAY_DEVICE_TIME_LIMIT is the limit in seconds on the work that was asked for, until it is done; 60 if unset.
+Result<std::unique_ptr<Device>> make_opencl_device(int64_t number);
 
 }  // namespace relay::runtime

@@ -1,7 +1,6 @@
 // The OpenCL devices of this machine.
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdlib>
 
 #include "relay/runtime/devices/opencl_handles.h"
@@ -40,8 +39,8 @@ static std::optional<std::string> refusal(const OpenClLibrary& cl, cl_device_id 
   return {};
 }
 
-static OpenClDevice describe(const OpenClLibrary& cl, cl_platform_id platform, cl_device_id device) {
-  OpenClDevice d;
+static OpenClInfo describe(const OpenClLibrary& cl, cl_platform_id platform, cl_device_id device) {
+  OpenClInfo d;
   d.platform = text_of(cl.clGetPlatformInfo, platform, CL_PLATFORM_NAME);
   d.name = text_of(cl.clGetDeviceInfo, device, CL_DEVICE_NAME);
   d.version = text_of(cl.clGetDeviceInfo, device, CL_DEVICE_VERSION);
@@ -62,7 +61,7 @@ static OpenClDevice describe(const OpenClLibrary& cl, cl_platform_id platform, c
   return d;
 }
 
-Result<std::vector<FoundDevice>> found_devices(const OpenClLibrary& cl) {
+std::vector<FoundDevice> found_devices(const OpenClLibrary& cl) {
   cl_uint count = 0;
   const cl_int code = cl.clGetPlatformIDs(0, nullptr, &count);
   std::vector<FoundDevice> out;
@@ -78,58 +77,36 @@ Result<std::vector<FoundDevice>> found_devices(const OpenClLibrary& cl) {
   auto rank = [](const FoundDevice& d) {
     return d.about.refused ? 3 : d.about.kind == "GPU" ? 0 : d.about.kind == "accelerator" ? 1 : 2;
   };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const FoundDevice& a, const FoundDevice& b) { return rank(a) < rank(b); });
+  std::vector<FoundDevice> sorted;
+  for (int r = 0; r <= 3; ++r)
+    std::copy_if(out.begin(), out.end(), std::back_inserter(sorted), [&](const FoundDevice& d) { return rank(d) == r; });
+  return sorted;
+}
+
+Result<std::vector<OpenClInfo>> opencl_devices() {
+  RELAY_ASSIGN(const OpenClLibrary* cl, opencl_library());
+  std::vector<OpenClInfo> out;
+  for (const FoundDevice& d : found_devices(*cl)) out.push_back(d.about);
   return out;
 }
 
-Result<FoundDevice> find_device(const OpenClLibrary& cl, const std::string& text) {
-  RELAY_ASSIGN(const std::vector<FoundDevice> all, found_devices(cl));
-  const std::string wanted = lower_case(text);
+Result<OpenClChoice> find_opencl_device(const std::string& given) {
+  RELAY_ASSIGN(const std::vector<OpenClInfo> all, opencl_devices());
+  const char* preferred = std::getenv("RELAY_OPENCL_DEVICE");
+  const std::string text = !given.empty() ? given : preferred ? preferred : "", wanted = lower_case(text);
   Diagnostic none{DiagnosticKind::unknown_target, all.empty() ? "OpenCL finds no device on this machine"
                                                               : format("no OpenCL device matches '{}'", text)};
-  for (const FoundDevice& d : all) {
-    const bool matches = lower_case(d.about.platform + " " + d.about.name).find(wanted) != std::string::npos;
-    if (matches && !d.about.refused) return d;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const OpenClInfo& d = all[i];
+    const bool matches = lower_case(d.platform + " " + d.name).find(wanted) != std::string::npos;
+    if (matches && !d.refused) return OpenClChoice{static_cast<int64_t>(i), d};
     if (matches && text.empty()) none.message = "no OpenCL device of this machine can be used";
-    if (matches && !text.empty()) none.message = format("`{}` cannot be used: {}", d.about.name, *d.about.refused);
-    none.notes.push_back(format("{}, {}, {}{}", d.about.name, d.about.platform, d.about.version,
-                                d.about.refused ? ": " + *d.about.refused : ""));
+    if (matches && !text.empty()) none.message = format("`{}` cannot be used: {}", d.name, *d.refused);
+    none.notes.push_back(format("{}, {}, {}{}", d.name, d.platform, d.version, d.refused ? ": " + *d.refused : ""));
   }
   none.help = all.empty() ? "install a driver of your device, such as Debian's package pocl-opencl-icd for CPUs"
                           : "give a part of the name of one of these devices or platforms, as in opencl:pocl";
   return none;
-}
-
-Result<std::vector<OpenClDevice>> opencl_devices() {
-  RELAY_ASSIGN(const OpenClLibrary* cl, opencl_library());
-  RELAY_ASSIGN(const std::vector<FoundDevice> all, found_devices(*cl));
-  std::vector<OpenClDevice> out;
-  for (const FoundDevice& d : all) out.push_back(d.about);
-  return out;
-}
-
-Result<OpenClDevice> find_opencl_device(const std::string& text) {
-  RELAY_ASSIGN(const OpenClLibrary* cl, opencl_library());
-  RELAY_ASSIGN(const FoundDevice found, find_device(*cl, text));
-  return found.about;
-}
-
-Result<OpenClOptions> opencl_options() {
-  OpenClOptions out;
-  if (const char* device = std::getenv("RELAY_OPENCL_DEVICE")) out.device = device;
-  const char* limit = std::getenv("RELAY_DEVICE_TIME_LIMIT");
-  if (limit == nullptr || *limit == 0) return out;
-  char* end = nullptr;
-  out.time_limit_seconds = std::strtod(limit, &end);
-  if (*end == 0 && std::isfinite(out.time_limit_seconds) && out.time_limit_seconds > 0 && out.time_limit_seconds <= 1e6)
-    return out;
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("RELAY_DEVICE_TIME_LIMIT is '{}', which is no time limit", limit),
-                    {},
-                    {},
-                    {},
-                    "give seconds, up to a million, such as 60"};
 }
 
 }  // namespace relay::runtime

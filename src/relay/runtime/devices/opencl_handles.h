@@ -9,11 +9,11 @@
 namespace relay::runtime {
 
 struct FoundDevice {
-  OpenClDevice about;
+  OpenClInfo about;
   cl_device_id id = nullptr;
 };
-Result<std::vector<FoundDevice>> found_devices(const OpenClLibrary& cl);
-Result<FoundDevice> find_device(const OpenClLibrary& cl, const std::string& text);
+// Those that kernels prefer first.
+std::vector<FoundDevice> found_devices(const OpenClLibrary& cl);
 
 template <class T>
 class OpenClHandle {

@@ -8,14 +8,15 @@
 
 namespace relay::runtime {
 
-#define RELAY_OPENCL_FUNCTIONS(F)                                                                                 \
-  F(clGetPlatformIDs)                                                                                             \
-  F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) F(clReleaseContext)                \
-      F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) F(clReleaseMemObject)                    \
-          F(clCreateProgramWithSource) F(clBuildProgram) F(clGetProgramBuildInfo) F(clReleaseProgram)             \
-              F(clCreateKernel) F(clReleaseKernel) F(clGetKernelInfo) F(clSetKernelArg) F(clEnqueueNDRangeKernel) \
-                  F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clEnqueueCopyBuffer) F(clEnqueueFillBuffer)    \
-                      F(clEnqueueMarkerWithWaitList) F(clFlush) F(clSetEventCallback) F(clReleaseEvent)
+#define RELAY_OPENCL_FUNCTIONS(F)                                                                                     \
+  F(clGetPlatformIDs)                                                                                                 \
+  F(clGetPlatformInfo)                                                                                                \
+  F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) F(clReleaseContext) F(clCreateCommandQueue)                 \
+      F(clReleaseCommandQueue) F(clCreateBuffer) F(clReleaseMemObject) F(clCreateProgramWithSource) F(clBuildProgram) \
+          F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clGetKernelInfo)        \
+              F(clSetKernelArg) F(clEnqueueNDRangeKernel) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer)              \
+                  F(clEnqueueCopyBuffer) F(clEnqueueFillBuffer) F(clEnqueueMarkerWithWaitList) F(clFlush)             \
+                      F(clSetEventCallback) F(clReleaseEvent)
 
 struct OpenClLibrary {
 #define RELAY_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;

@@ -92,8 +92,8 @@ static const std::set<std::string>& cpu_flags() {
 
 // A device must be here, with the extensions that the code uses.
 static Status check_opencl(const ArtifactTarget& target) {
-  RELAY_ASSIGN(const OpenClOptions options, opencl_options());
-  RELAY_ASSIGN(const OpenClDevice device, find_opencl_device(options.device.empty() ? target.cpu : options.device));
+  RELAY_ASSIGN(const OpenClChoice choice, find_opencl_device(target.cpu));
+  const OpenClInfo& device = choice.about;
   const bool needs_double = std::find(target.features.begin(), target.features.end(), "+fp64") != target.features.end();
   if (!needs_double || device.has_double) return ok();
   return Diagnostic{DiagnosticKind::incompatible_artifact,

@@ -6,7 +6,7 @@ namespace relay::target {
 
 // Schedules for devices are those of a processor without vectors: each work-item computes scalars. Unmeasured figures of
 // a small GPU; `cores` and memory are the device's.
-static TargetDesc described(const runtime::OpenClDevice& device, std::string name) {
+static TargetDesc described(const runtime::OpenClInfo& device, std::string name) {
   TargetDesc d;
   d.name = device.kind == "CPU" ? "opencl-cpu" : device.kind == "GPU" ? "opencl-gpu" : "opencl-accelerator";
   d.triple = "opencl", d.cpu = std::move(name);
@@ -24,12 +24,8 @@ static Result<TargetDesc> describe(std::string_view text) {
   std::string name(trim(text));
   if (name == "opencl") name.clear();
   if (name == "generic") return described({.kind = "GPU", .has_double = true, .has_fma = true}, "");
-  if (name.empty()) {
-    RELAY_ASSIGN(const runtime::OpenClOptions options, runtime::opencl_options());
-    name = options.device;
-  }
-  RELAY_ASSIGN(const runtime::OpenClDevice device, runtime::find_opencl_device(name));
-  return described(device, name);
+  RELAY_ASSIGN(const runtime::OpenClChoice choice, runtime::find_opencl_device(name));
+  return described(choice.about, name);
 }
 
 codegen::TargetDef opencl() {
