@@ -168,11 +168,13 @@ test-anywhere: build build/test-anywhere/ready ## Build every operator's example
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
 
-build/test-devices/ready: dev/setup
+build/test-devices/ready: dev/setup test/devices/requirements.txt
 	@dev/setup devices
-	@mkdir -p $(@D) && touch $@
+	@$(PYTHON) -m venv $(@D)/intel
+	@$(@D)/intel/bin/python -m pip install -qq --disable-pip-version-check -r test/devices/requirements.txt
+	@touch $@
 
-test-devices: build build/test-devices/ready ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--target opencl:pocl'
+test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
 	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json

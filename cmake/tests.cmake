@@ -91,6 +91,10 @@ foreach(shard 1 2)
   relay_add_test(op_proofs.${shard}of2 20 relay_op_proofs --short --fail --shard ${shard}/2)
 endforeach()
 
+# An OpenCL library with faults, for test/python/runtime/test_opencl.py.
+add_library(relay_faulty_opencl MODULE test/tools/faulty_opencl.c)
+target_link_libraries(relay_faulty_opencl PRIVATE ${CMAKE_DL_LIBS})
+
 # A tool in C that has the runtime without the virtual machine.
 add_executable(relay_without_vm test/tools/without_vm.c)
 target_link_libraries(relay_without_vm PRIVATE relay_runtime_aot)

@@ -35,12 +35,11 @@ class C99Backend : public Backend {
 class OpenClBackend : public Backend {
  public:
   explicit OpenClBackend(const TargetDesc& target)
-      : device_(target.cpu),
-        has_double_(std::find(target.features.begin(), target.features.end(), "+fp64") != target.features.end()) {}
+      : device_(target.cpu), has_double_(has(target, "+fp64")), has_fine_tasks_(has(target, "+fine-tasks")) {}
 
   Status check(const loop::Kernel& kernel, const std::string& text) override {
     if (checked_.contains(text)) return ok();
-    if (!has_double_ && opencl_source({&kernel, 1}).find("cl_khr_fp64") != std::string::npos)
+    if (!has_double_ && opencl_source({&kernel, 1}, has_fine_tasks_).find("cl_khr_fp64") != std::string::npos)
       return Diagnostic{DiagnosticKind::not_supported,
                         format("kernel `{}` computes in float64, and the device lacks cl_khr_fp64", kernel.name),
                         {},
@@ -67,18 +66,21 @@ class OpenClBackend : public Backend {
                                                  const runtime::Program* functions) override {
     if (functions) return without_functions();
     RELAY_ASSIGN(const runtime::OpenClChoice choice, runtime::find_opencl_device(device_));
-    return std::shared_ptr<KernelLibrary>(
-        std::make_shared<runtime::SourceLibrary>(opencl_source(kernels), DeviceName{"opencl", choice.number}));
+    return std::shared_ptr<KernelLibrary>(std::make_shared<runtime::SourceLibrary>(
+        opencl_source(kernels, has_fine_tasks_), DeviceName{"opencl", choice.number}));
   }
 
   Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                            CodeForm form) override {
     if (functions) return without_functions();
-    if (form == CodeForm::Source || form == CodeForm::Artifact) return opencl_source(kernels);
+    if (form == CodeForm::Source || form == CodeForm::Artifact) return opencl_source(kernels, has_fine_tasks_);
     return no_such_form("OpenCL C", "machine code");
   }
 
  private:
+  static bool has(const TargetDesc& target, const char* feature) {
+    return std::find(target.features.begin(), target.features.end(), feature) != target.features.end();
+  }
   static Diagnostic without_functions() {
     return {DiagnosticKind::bad_option,
             "functions are not compiled ahead of time for OpenCL",
@@ -89,7 +91,7 @@ class OpenClBackend : public Backend {
   }
 
   const std::string device_;  // a part of its name
-  const bool has_double_;
+  const bool has_double_, has_fine_tasks_;
   std::unordered_set<std::string> checked_;  // texts of kernels
 };
 

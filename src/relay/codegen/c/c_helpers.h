@@ -11,7 +11,6 @@
 
 namespace relay::codegen {
 
-inline bool is_half(DType t) { return t.is_float() && t.bits == 16; }
 // The C99 type of array elements.
 inline std::string c_stored_type(DType t) { return c99.stored_type(t); }
 
@@ -32,7 +31,7 @@ class CHelpers {
   std::string round(DType half);                     // of a float: the nearest value of that type, as a float
   std::string load(DType half);                      // of a uint16_t: a float
   std::string store(DType half);                     // of a float that is a value of the type: a uint16_t
-  // Of a wider number: a float that round() takes to the same value as that number. Empty if a conversion suffices.
+  // From a wider number to a float that round() takes to the same value. Empty if a conversion suffices.
   std::string narrow(DType from);
 
   // The functions that `code` uses, and those that they use.

@@ -96,10 +96,16 @@ std::string CKernelWriter::entry_of_work_items(const std::string& task, const st
     line(format("{0}{1} *const scratch = scratch_memory + get_global_id(0) * {2};", d.array_space, bytes,
                 scratch_most_));
   }
+  std::string first = "begin", last = "end";
+  if (form_.per_task && !scalar::is_int(form_.per_task, 1)) {
+    statement_begins({form_.per_task});
+    const std::string each = in(value(form_.per_task), Prefix);
+    first += " * " + each, last += " * " + each;
+  }
   return format(
-      "__kernel void {0}({1}) {{\n{2}  for ({3} item = begin + ({3})get_global_id(0); item < end; item += "
+      "__kernel void {0}({1}) {{\n{2}  for ({3} item = {7} + ({3})get_global_id(0); item < {8}; item += "
       "({3})get_global_size(0)) {{\n    const {4} {5} = ({4})item;\n{6}  }}\n}}\n",
-      c_name(kernel_.name), join(params, ", "), lines(), position, index_type(), task, body);
+      c_name(kernel_.name), join(params, ", "), lines(), position, index_type(), task, body, first, last);
 }
 
 void CKernelWriter::nested(const Stmt& s) {

@@ -21,6 +21,7 @@ struct CKernelForm {
   Entry entry = Entry::Pointers;
   const Dialect* dialect = &c99;
   bool may_overlap = false;     // arrays that it gets may overlap: no `restrict`
+  scalar::Expr per_task{};      // WorkItems: the kernel's tasks for each task that is asked for; null: 1
   bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
 };
 

@@ -25,15 +25,19 @@ std::string c_source(std::span<const loop::Kernel> kernels) {
          std::string(no_contraction) + helpers.text_for(functions) + functions;
 }
 
-std::string opencl_source(std::span<const loop::Kernel> kernels) {
+std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks) {
   CHelpers helpers(opencl_c);
   std::string functions;
   for (const loop::Kernel& one : kernels) {
-    const loop::Kernel kernel = loop::simplify(loop::expand_math(with_scalar_tiles(without_dots(one), false)));
-    functions +=
-        "\n" + CKernelWriter(kernel, helpers,
-                             {.entry = CKernelForm::Entry::WorkItems, .dialect = &opencl_c, .fuses_products = true})
-                   .run();
+    loop::FineTasks tasks{without_dots(one), {}};
+    if (fine_tasks) tasks = loop::spread(tasks.kernel);
+    const loop::Kernel kernel = loop::simplify(loop::expand_math(with_scalar_tiles(tasks.kernel, false)));
+    functions += "\n" + CKernelWriter(kernel, helpers,
+                                      {.entry = CKernelForm::Entry::WorkItems,
+                                       .dialect = &opencl_c,
+                                       .per_task = tasks.per_task,
+                                       .fuses_products = true})
+                            .run();
   }
   const std::string all = helpers.text_for(functions) + functions;
   const bool doubles = all.find("double") != std::string::npos;

@@ -1,7 +1,5 @@
 #include "relay/codegen/c/dialect.h"
 
-#include "relay/codegen/c/c_helpers.h"
-
 namespace relay::codegen {
 
 std::string Dialect::value_type(DType t) const {

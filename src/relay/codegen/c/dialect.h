@@ -10,6 +10,8 @@
 
 namespace relay::codegen {
 
+inline bool is_half(DType t) { return t.is_float() && t.bits == 16; }
+
 struct Dialect {
   const char* name;                     // "C99"
   const char* signed_types[4];          // of 8, 16, 32 and 64 bits
@@ -32,8 +34,8 @@ struct Dialect {
   const char* bits_of;       // of a float `v`
   const char* from_bits;     // and back, of an integer `b`
   const char* multiply_add;  // a * b + c, with one rounding if RELAY_FMA is defined
-  // Truncates a float `v`, saturates, and makes 0 of NaN. $L, $G: the least and the greatest result; $E: a power of two,
-  // the first that is too large
+  // Truncates a float `v`, saturates, and makes 0 of NaN. $L, $G: the least and the greatest result; $E: the exponent
+  // of the least power of two that is too large.
   const char* to_integer;
 
   const char* integer(bool is_signed, int bits) const {

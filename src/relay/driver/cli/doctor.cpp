@@ -79,9 +79,9 @@ static void list_opencl() {
     const runtime::OpenClInfo& d = (*found)[i];
     row("OpenCL", format("opencl:{} = {}, a {} of {}, {}", i, d.name, d.kind, d.platform, d.version));
     row("", d.refused ? format("cannot be used: {}", *d.refused)
-                      : format("{} compute units, {}, at most {} for one array{}{}", d.units, bytes_text(d.memory_bytes),
-                               bytes_text(d.allocation_bytes), d.has_double ? ", float64" : "",
-                               d.has_fma ? ", fused multiply-add" : ""));
+                      : format("{} compute units, {}, at most {} for one array{}{}", d.units,
+                               bytes_text(d.memory_bytes), bytes_text(d.allocation_bytes),
+                               d.has_double ? ", float64" : "", d.has_fma ? ", fused multiply-add" : ""));
   }
 }
 

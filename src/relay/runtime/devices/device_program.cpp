@@ -16,7 +16,8 @@ namespace relay::runtime {
 Result<OnDevice> allocate_on(Device& device, int64_t bytes, const std::string& what) {
   void* memory = device.allocate(static_cast<size_t>(std::max<int64_t>(bytes, 1)));
   if (memory != nullptr) return OnDevice(memory, {&device});
-  Diagnostic d{DiagnosticKind::out_of_memory, format("no memory on {} for {}: {}", str(device.name()), what, bytes_text(bytes))};
+  Diagnostic d{DiagnosticKind::out_of_memory,
+               format("no memory on {} for {}: {}", str(device.name()), what, bytes_text(bytes))};
   if (const std::string limits = device.limits(); !limits.empty()) d.notes.push_back(limits);
   d.help = "use smaller inputs, such as a smaller batch, or another device";
   return d;
@@ -27,12 +28,13 @@ Result<std::shared_ptr<const DeviceProgram>> DeviceProgram::create(
   RELAY_ASSIGN(const uint32_t number, device_number(*library->device()));
   std::shared_ptr<DeviceProgram> made(new DeviceProgram(runtime::device(number)));
   if (!program.externals.empty())
-    return Diagnostic{DiagnosticKind::not_supported,
-                      format("the program calls functions of {}, which run on the CPU only", program.externals[0].library),
-                      {},
-                      {},
-                      {},
-                      "leave out the option that gives parts of the program to other libraries"};
+    return Diagnostic{
+        DiagnosticKind::not_supported,
+        format("the program calls functions of {}, which run on the CPU only", program.externals[0].library),
+        {},
+        {},
+        {},
+        "leave out the option that gives parts of the program to other libraries"};
   for (const KernelEntry& kernel : program.kernels) {
     RELAY_ASSIGN(std::shared_ptr<const DeviceKernel> loaded, made->device_.load(library, kernel.name));
     made->kernels_.push_back(std::move(loaded));
@@ -77,9 +79,8 @@ Status DeviceProgram::prepare(const Program& program, const Preparation& prepara
   for (uint32_t arg : preparation.args) arrays.push_back(constants_[arg].get());
   if (preparation.tasks <= 0) return ok();
   ThreadPool::Session session(ThreadPool::global());
-  return device_.launch(*kernels_[preparation.kernel],
-                        {arrays, preparation.sizes, preparation.tasks,
-                         program.kernels[preparation.kernel].scratch_bytes, session});
+  return device_.launch(*kernels_[preparation.kernel], {arrays, preparation.sizes, preparation.tasks,
+                                                        program.kernels[preparation.kernel].scratch_bytes, session});
 }
 
 // --- segments --------------------------------------------------------------------------------------------------------

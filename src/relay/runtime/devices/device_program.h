@@ -26,8 +26,8 @@ class DeviceProgram {
                                                              const std::shared_ptr<const KernelLibrary>& library);
 
   Device& device() const { return device_; }
-  const DeviceKernel& kernel(uint32_t number) const { return *kernels_[number]; }     // of Program::kernels
-  void* constant(uint32_t number) const { return constants_[number].get(); }  // of Program::constants
+  const DeviceKernel& kernel(uint32_t number) const { return *kernels_[number]; }  // of Program::kernels
+  void* constant(uint32_t number) const { return constants_[number].get(); }       // of Program::constants
 
  private:
   explicit DeviceProgram(Device& device) : device_(device) {}
@@ -62,7 +62,7 @@ class DeviceSegment {
   const Program& program_;
   const Segment& segment_;
   const Plan& plan_;
-  std::vector<OnDevice> blocks_;  // of the arena, the inputs and the results
+  std::vector<OnDevice> blocks_;    // of the arena, the inputs and the results
   std::vector<std::byte*> arrays_;  // addresses on the device, by array
 };
 

@@ -256,7 +256,7 @@ class OpenClDevice final : public Device {
         "compile the model again"};
   }
 
-  // One block for all kernels, which run one after another. OpenCL keeps a block until the kernels that use it are done.
+  // All kernels use one block, because they run one after another. OpenCL keeps a block until its kernels are done.
   Status reserve_scratch(const std::string& kernel, size_t bytes) {
     if (bytes <= scratch_bytes_) return ok();
     cl_int code = CL_SUCCESS;
@@ -274,13 +274,13 @@ class OpenClDevice final : public Device {
     return ok();
   }
 
-  // A work-item of a GPU has a task, until there are enough to fill it several times. A CPU has few work-items, which
-  // run many tasks.
+  // A CPU has few work-items, which run many tasks. A GPU has as many as fill it several times, because the code may
+  // divide a task among them; those without work end at once.
   Grid grid_of(int64_t tasks, int64_t scratch_bytes) const {
     constexpr int64_t most_scratch = 256 << 20;  // bytes
     const bool cpu = about_.kind == "CPU";
-    const int64_t group = cpu ? 1 : std::min<int64_t>({64, about_.group_size, tasks});
-    int64_t items = std::min<int64_t>(tasks, about_.units * (cpu ? int64_t{8} : int64_t{4096}));
+    const int64_t group = cpu ? 1 : std::min<int64_t>(64, about_.group_size);
+    int64_t items = cpu ? std::min<int64_t>(tasks, about_.units * int64_t{8}) : about_.units * int64_t{2048};
     if (scratch_bytes > 0)
       items = std::min(items, std::max<int64_t>(1, std::min(most_scratch, about_.allocation_bytes) / scratch_bytes));
     return {std::max(group, (items + group - 1) / group * group), group};
@@ -350,7 +350,7 @@ Result<double> time_limit() {
   const double limit = std::strtod(given, &end);
   if (*end == 0 && std::isfinite(limit) && limit > 0 && limit <= 1e6) return limit;
   return Diagnostic{DiagnosticKind::bad_option,
-                    format("RELAY_DEVICE_TIME_LIMIT is '{}', which is no time limit", given),
+                    format("RELAY_DEVICE_TIME_LIMIT is '{}', which is not a number of seconds", given),
                     {},
                     {},
                     {},

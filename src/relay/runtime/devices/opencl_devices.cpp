@@ -79,7 +79,8 @@ std::vector<FoundDevice> found_devices(const OpenClLibrary& cl) {
   };
   std::vector<FoundDevice> sorted;
   for (int r = 0; r <= 3; ++r)
-    std::copy_if(out.begin(), out.end(), std::back_inserter(sorted), [&](const FoundDevice& d) { return rank(d) == r; });
+    std::copy_if(out.begin(), out.end(), std::back_inserter(sorted),
+                 [&](const FoundDevice& d) { return rank(d) == r; });
   return sorted;
 }
 

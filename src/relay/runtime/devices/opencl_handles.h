@@ -12,7 +12,7 @@ struct FoundDevice {
   OpenClInfo about;
   cl_device_id id = nullptr;
 };
-// Those that kernels prefer first.
+// Sorted: those that kernels prefer come first.
 std::vector<FoundDevice> found_devices(const OpenClLibrary& cl);
 
 template <class T>

@@ -8,12 +8,12 @@ namespace relay::runtime {
 
 static Result<OpenClLibrary> load() {
   const char* given = std::getenv("RELAY_OPENCL_LIBRARY");
-  const std::string name = given && *given ? given : "libOpenCL.so.1";
-  void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string file = given && *given ? given : "libOpenCL.so.1";
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* why = dlerror();
     return Diagnostic{DiagnosticKind::unknown_target,
-                      format("OpenCL is not installed: {}", why ? why : name),
+                      format("OpenCL is not installed: {}", why ? why : file),
                       {},
                       {},
                       {},
@@ -22,14 +22,14 @@ static Result<OpenClLibrary> load() {
   }
   OpenClLibrary found;
   const char* missing = nullptr;
-#define RELAY_OPENCL_FIND(function)                                                      \
-  found.function = reinterpret_cast<decltype(found.function)>(dlsym(handle, #function)); \
-  if (found.function == nullptr && missing == nullptr) missing = #function;
-  RELAY_OPENCL_FUNCTIONS(RELAY_OPENCL_FIND)
-#undef RELAY_OPENCL_FIND
+#define RELAY_OPENCL_FUNCTION(name)                                          \
+  found.name = reinterpret_cast<decltype(found.name)>(dlsym(handle, #name)); \
+  if (found.name == nullptr && missing == nullptr) missing = #name;
+#include "relay/runtime/devices/opencl_functions.def"
+#undef RELAY_OPENCL_FUNCTION
   if (missing == nullptr) return found;
   return Diagnostic{
-      DiagnosticKind::unknown_target, format("{} lacks {}, a function of OpenCL 1.2", name, missing), {}, {}, {},
+      DiagnosticKind::unknown_target, format("{} lacks {}, a function of OpenCL 1.2", file, missing), {}, {}, {},
       "install a newer OpenCL loader"};
 }
 

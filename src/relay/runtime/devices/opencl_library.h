@@ -8,20 +8,10 @@
 
 namespace relay::runtime {
 
-#define RELAY_OPENCL_FUNCTIONS(F)                                                                                     \
-  F(clGetPlatformIDs)                                                                                                 \
-  F(clGetPlatformInfo)                                                                                                \
-  F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) F(clReleaseContext) F(clCreateCommandQueue)                 \
-      F(clReleaseCommandQueue) F(clCreateBuffer) F(clReleaseMemObject) F(clCreateProgramWithSource) F(clBuildProgram) \
-          F(clGetProgramBuildInfo) F(clReleaseProgram) F(clCreateKernel) F(clReleaseKernel) F(clGetKernelInfo)        \
-              F(clSetKernelArg) F(clEnqueueNDRangeKernel) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer)              \
-                  F(clEnqueueCopyBuffer) F(clEnqueueFillBuffer) F(clEnqueueMarkerWithWaitList) F(clFlush)             \
-                      F(clSetEventCallback) F(clReleaseEvent)
-
 struct OpenClLibrary {
-#define RELAY_OPENCL_MEMBER(name) decltype(&::name) name = nullptr;
-  RELAY_OPENCL_FUNCTIONS(RELAY_OPENCL_MEMBER)
-#undef RELAY_OPENCL_MEMBER
+#define RELAY_OPENCL_FUNCTION(name) decltype(&::name) name = nullptr;
+#include "relay/runtime/devices/opencl_functions.def"
+#undef RELAY_OPENCL_FUNCTION
 };
 
 // The library of the environment variable RELAY_OPENCL_LIBRARY, or libOpenCL.so.1, loaded once and kept. unknown_target
