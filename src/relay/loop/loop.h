@@ -105,15 +105,6 @@ Kernel simplify(const Kernel& k);     // scalar::simplify with the loops' ranges
 Kernel hoist(
     const Kernel& k);  // moves index arithmetic and loads of read-only params out of loops they do not depend on
 
-// A kernel whose tasks are parts of another's: task i of that kernel is tasks [i * per_task, (i + 1) * per_task).
-struct FineTasks {
-  Kernel kernel;
-  Expr per_task;  // over its shape variables; 1 if nothing was changed
-};
-// Makes the outermost loops of a task part of its number, as long as their iterations are known to be independent: each
-// writes elements that no other one reads or writes.
-FineTasks spread(const Kernel& k);
-
 // Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are
 // dense host arrays that match the buffers.
 Status interpret(const Kernel& kernel, const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "relay/loop/random_kernel.h"
+#include "relay/loop/spread.h"
 
 namespace relay::loop {
 namespace {

@@ -1,14 +1,8 @@
-// Finer tasks, for devices with thousands of threads: the outermost loops of a task become part of its number.
-//
-//   task y < h                                 task item < h * (w / 4)
-//     for x in 0..w / 4 {                        let y = item // (w / 4)
-//       ...                                      let x = item % (w / 4)
-//     }                                          ...
+#include "relay/loop/spread.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <unordered_map>
-
-#include "relay/loop/loop.h"
 
 namespace relay::loop {
 

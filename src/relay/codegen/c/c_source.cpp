@@ -1,6 +1,7 @@
 #include "relay/codegen/c/c_source.h"
 
 #include "relay/codegen/c/c_kernel.h"
+#include "relay/loop/spread.h"
 
 namespace relay::codegen {
 
