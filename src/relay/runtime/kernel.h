@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
-#include "relay/base/device_name.h"
 #include "relay/runtime/functions/native.h"
 
 namespace relay::runtime {
@@ -26,20 +24,17 @@ class KernelLibrary {
     static const std::string none;
     return none;
   }
-  virtual std::optional<DeviceName> device() const { return {}; }  // where all of them run; unset for this process
 };
 
 // Kernels as source.
 class SourceLibrary final : public KernelLibrary {
  public:
-  SourceLibrary(std::string source, DeviceName device) : source_(std::move(source)), device_(std::move(device)) {}
+  explicit SourceLibrary(std::string source) : source_(std::move(source)) {}
   KernelFn find(const std::string&) const override { return nullptr; }
   const std::string& source() const override { return source_; }
-  std::optional<DeviceName> device() const override { return device_; }
 
  private:
   const std::string source_;
-  const DeviceName device_;
 };
 
 }  // namespace relay::runtime

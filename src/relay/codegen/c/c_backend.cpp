@@ -4,7 +4,6 @@
 #include <unordered_set>
 
 #include "relay/codegen/c/c_source.h"
-#include "relay/runtime/devices/opencl.h"
 
 namespace relay::codegen {
 
@@ -35,7 +34,7 @@ class C99Backend : public Backend {
 class OpenClBackend : public Backend {
  public:
   explicit OpenClBackend(const TargetDesc& target)
-      : device_(target.cpu), has_double_(has(target, "+fp64")), has_fine_tasks_(has(target, "+fine-tasks")) {}
+      : has_double_(has(target, "+fp64")), has_fine_tasks_(has(target, "+fine-tasks")) {}
 
   Status check(const loop::Kernel& kernel, const std::string& text) override {
     if (checked_.contains(text)) return ok();
@@ -65,9 +64,8 @@ class OpenClBackend : public Backend {
   Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,
                                                  const runtime::Program* functions) override {
     if (functions) return without_functions();
-    RELAY_ASSIGN(const runtime::OpenClChoice choice, runtime::find_opencl_device(device_));
-    return std::shared_ptr<KernelLibrary>(std::make_shared<runtime::SourceLibrary>(
-        opencl_source(kernels, has_fine_tasks_), DeviceName{"opencl", choice.number}));
+    return std::shared_ptr<KernelLibrary>(
+        std::make_shared<runtime::SourceLibrary>(opencl_source(kernels, has_fine_tasks_)));
   }
 
   Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
@@ -90,7 +88,6 @@ class OpenClBackend : public Backend {
             "leave out --aot: the VM runs the functions, and the device their kernels"};
   }
 
-  const std::string device_;  // a part of its name
   const bool has_double_, has_fine_tasks_;
   std::unordered_set<std::string> checked_;  // texts of kernels
 };

@@ -265,6 +265,8 @@ static Status run(const RunOptions& options) {
                 {"executor", runtime::name(executable.executor())},
                 {"threads", what.threads},
                 {"kernel_calls", what.kernel_calls},
+                {"copies", what.transfers},
+                {"copied_bytes", what.transferred_bytes},
                 {"cached", ready.cached.has_value()},
                 {"read_ms", ready.model.ms},
                 {"compile_ms", compile_ms},
@@ -281,7 +283,11 @@ static Status run(const RunOptions& options) {
                      : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
                                              milliseconds(ready.cached->compile_ms))
                                     : format("read {}", milliseconds(ready.model.ms));
-  print_message(format("{}, {}: {}, run {}{}", where, in_words(executable.executor()), read, milliseconds(ms),
+  std::string copies;
+  if (what.transfers > 0)
+    copies = format(", {} between devices ({})", plural(what.transfers, "copy", "copies"),
+                    bytes_text(what.transferred_bytes));
+  print_message(format("{}{}, {}: {}, run {}{}", where, copies, in_words(executable.executor()), read, milliseconds(ms),
                        what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }

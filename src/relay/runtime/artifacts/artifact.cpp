@@ -11,7 +11,6 @@
 #include "relay/base/fuzzing.h"
 #include "relay/runtime/artifacts/artifact_format.h"
 #include "relay/runtime/artifacts/checksums.h"
-#include "relay/runtime/devices/opencl.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -80,7 +79,9 @@ class Reader {
     a.index = number<uint32_t>();
     a.offset = size();
     a.rows = one_of<Rows>(rows_count);
-    if (!flag()) return a;
+    const bool in_place = flag();
+    a.memory = number<uint32_t>();
+    if (!in_place) return a;
     const uint32_t input = number<uint32_t>();
     a.in_place = InPlace{input, flag()};
     return a;
@@ -132,7 +133,7 @@ class Reader {
     s.output_names = texts(Limits::arrays);
     s.bindings = bindings();
     s.checks = checks();
-    s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
+    s.arrays = list<Array>(Limits::arrays, 24, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
     s.index_checks = list<IndexCheck>(Limits::steps, 13, [&] {
@@ -311,6 +312,10 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   artifact.target.features = r.texts(1024);
   artifact.executor = r.one_of<Executor>(executor_count);
   std::shared_ptr<Program> program = std::make_shared<Program>();
+  program->devices = r.list<DeviceName>(Limits::devices, 12, [&] {
+    std::string kind = r.text();
+    return DeviceName{std::move(kind), r.number<int64_t>()};
+  });
   program->kernels = r.list<KernelEntry>(Limits::kernels, 12, [&] {
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
@@ -403,9 +408,7 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
 
 static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
   if (artifact.target.triple != "opencl") return load_code(artifact.code);
-  RELAY_ASSIGN(const OpenClChoice choice, find_opencl_device(artifact.target.cpu));
-  return std::shared_ptr<const KernelLibrary>(
-      std::make_shared<SourceLibrary>(std::string(artifact.code), DeviceName{"opencl", choice.number}));
+  return std::shared_ptr<const KernelLibrary>(std::make_shared<SourceLibrary>(std::string(artifact.code)));
 }
 
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {

@@ -27,6 +27,7 @@ class Validator {
       check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32,
             "a kernel's scratch size is out of range");
     }
+    devices();
     preparations();
     externals();
     for (const Segment& s : program_.segments)
@@ -68,6 +69,18 @@ class Validator {
   void range(Range r, size_t most, const char* what) {
     if (r.begin > most || r.count > most - r.begin)
       fail(DiagnosticKind::corrupt_file, format("{} {}+{} of {}", what, r.begin, r.count, most));
+  }
+
+  void devices() {
+    limit(program_.devices.size(), Limits::devices, "devices");
+    check(!program_.devices.empty() && program_.devices[0].is_host(), "its first device is not the host");
+    for (size_t i = 0; i < program_.devices.size() && !failed_; ++i) {
+      const DeviceName& device = program_.devices[i];
+      text(device.kind, "a device's kind");
+      check(device.number >= 0, "a device's number is negative");
+      for (size_t j = 0; j < i; ++j)
+        check(program_.devices[j] != device, format("the device {} is there twice", str(device)));
+    }
   }
 
   // Each constant without data is computed exactly once, from constants that exist by then.
@@ -152,6 +165,31 @@ class Validator {
     if (!failed_) repeats(f);
     if (!failed_) batching(f);
     if (!failed_) in_place(f);
+    if (!failed_) memories(f);
+  }
+
+  // Every step finds its arrays in the memory of the device that runs it.
+  void memories(const Segment& f) {
+    const bool on_host = program_.is_graph() || f.batching != Batching::None;
+    for (const Array& a : f.arrays) {
+      const bool outer = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
+      if (on_host && outer) check(a.memory == host_memory, "an input or output is not in the host's memory");
+      if (a.kind == Array::Kind::View)
+        check(a.memory == f.arrays[a.index].memory, "a view and its base are in two memories");
+      if (a.in_place)
+        check(a.memory == f.arrays[f.inputs[a.in_place->input]].memory, "an output has the storage of another memory");
+    }
+    for (uint32_t output : f.outputs)
+      if (program_.is_graph()) check(f.arrays[output].memory == host_memory, "an output is not in the host's memory");
+    for (const Step& step : f.steps) {
+      if (step.kind == Step::Kind::Copy) continue;
+      const bool anywhere = step.kind == Step::Kind::Kernel || step.kind == Step::Kind::KernelWhen;
+      const MemorySpace memory = anywhere ? f.device_of(step) : host_memory;
+      const uint32_t count = step.args.count - (step.kind == Step::Kind::KernelWhen ? 1 : 0);
+      for (uint32_t i = 0; i < step.args.count; ++i)
+        check(f.arrays[f.operands[step.args.begin + i]].memory == (i < count ? memory : host_memory),
+              format("an array of `{}` is not in the memory of its device", name_of(program_, f, step)));
+    }
   }
 
   // At most one output uses an input's storage, and it is written after all reads of the input. Steps that mention both
@@ -237,6 +275,7 @@ class Validator {
     check(parse_dtype(a.dtype.str()) == a.dtype, "an array's element type is unknown");
     limit(a.name.size(), Limits::text, "bytes in a name");
     limit(a.shape.size(), Limits::rank, "dimensions");
+    check(a.memory < program_.devices.size(), "an array's memory is of no device");
     for (const SizeExpr& e : a.shape) size(e, f.variables.size(), "a dimension");
     size(a.bytes, f.variables.size(), "an array's size");
     if (a.kind == Array::Kind::Input)
