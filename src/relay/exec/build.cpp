@@ -1,6 +1,7 @@
 #include "relay/exec/build.h"
 
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/exec/on_device.h"
 #include "relay/exec/segment.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/value_code.h"
@@ -20,7 +21,8 @@ std::shared_ptr<codegen::Backend> host_backend(const BuildOptions& options) {
   return options.host ? new_backend(*options.host, options.threads) : target_backend(options);
 }
 
-static Result<Built> finish(Parts parts) {
+static Result<Built> finish(Parts parts, const BuildOptions& options) {
+  if (options.all_on) RELAY_RETURN_IF_ERROR(move_to_device(parts, *options.all_on));
   Built built;
   built.kernels = std::move(parts.kernels);
   built.lowered_steps = std::move(parts.lowered_steps);
@@ -37,7 +39,7 @@ Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& 
   parts.program.devices = options.devices;
   RELAY_ASSIGN(runtime::Segment segment, write_segment(lowered, options, parts));
   parts.program.segments.push_back(std::move(segment));
-  return finish(std::move(parts));
+  return finish(std::move(parts), options);
 }
 
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
@@ -60,7 +62,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
     parts.program.segments.push_back(std::move(made));
   }
   RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types, conditions));
-  return finish(std::move(parts));
+  return finish(std::move(parts), options);
 }
 
 const runtime::Program* native_functions(const Built& built, const BuildOptions& options) {

@@ -6,8 +6,7 @@ namespace relay::exec {
 Status save(const Built& built, const BuildOptions& options, std::vector<runtime::Note> notes,
             const std::string& path) {
   const runtime::Program* functions = native_functions(built, options);
-  RELAY_ASSIGN(std::string code,
-               target_backend(options)->emit(built.kernels, functions, codegen::CodeForm::SharedLibrary));
+  RELAY_ASSIGN(std::string code, target_backend(options)->emit(built.kernels, functions, codegen::CodeForm::Artifact));
   runtime::Artifact artifact;
   artifact.producer = "relay";
   artifact.target = {options.target.name, options.target.triple, options.target.cpu, options.target.features};

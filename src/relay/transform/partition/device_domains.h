@@ -59,7 +59,7 @@ class DeviceDomains {
 
   const ir::Module* module_;  // only while the domains are found
   DeviceName otherwise_;
-  ir::NodeMap<int> cell_of_;  // by node: its cell plus 1
+  ir::NodeMap<int> cell_of_;         // by node: its cell plus 1
   mutable std::vector<Cell> cells_;  // find() shortens paths
   Diagnostics errors_;
 };
