@@ -1,0 +1,100 @@
+"""A model that is compiled for decoding, and the state of sequences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import wrong_input
+from ..run.compiled import compile
+from . import network
+from .source import Source, check_all_used
+
+_STEP = 128  # positions: attention reads a multiple of it, so that plans are made for few sizes
+_AT_ONCE = 512  # tokens of a prompt that one run takes
+
+
+def _rounded(count: int) -> int:
+    return -(-count // _STEP) * _STEP
+
+
+class Decoder:
+    """A compiled model. `state()` begins sequences."""
+
+    def __init__(self, source: Source, threads: int | None = None):
+        self.source, self.config, self.weights = source, source.config, source.weights
+        program, used = network.program(str(source.path), self.config, self.weights)
+        check_all_used(source, used)
+        donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
+        self.compiled = compile(program, donate=donated, threads=threads)
+
+    def state(self, positions: int, sequences: int = 1) -> State:
+        """Returns a new state of empty sequences that may have up to so many tokens each."""
+        return State(self, positions, sequences)
+
+    def embedded(self, tokens: np.ndarray) -> np.ndarray:
+        """Returns the vectors of tokens: (.., width)."""
+        if tokens.size and not 0 <= tokens.min() <= tokens.max() < self.config.vocabulary:
+            raise wrong_input(
+                f"token {tokens.min() if tokens.min() < 0 else tokens.max()} is not one of the model's "
+                f"{self.config.vocabulary} tokens",
+                "use the tokenizer of this model",
+            )
+        made = self.weights.rows("token_embd.weight", tokens.reshape(-1))
+        if self.config.embedding_scale != 1.0:
+            made = made * np.float32(self.config.embedding_scale)
+        return made.reshape(*tokens.shape, self.config.width)
+
+
+class State:
+    """The keys and values of sequences. `lengths` are the tokens that each of them has. Lowering a length takes tokens
+    back."""
+
+    def __init__(self, decoder: Decoder, positions: int, sequences: int):
+        if positions > decoder.config.context:
+            raise wrong_input(
+                f"{decoder.source.path}: a context of {positions} tokens is longer than the model's, which is "
+                f"{decoder.config.context}",
+                "give a shorter prompt, fewer tokens to generate, or a smaller context",
+            )
+        self.decoder, self.positions = decoder, positions
+        self.lengths = np.zeros(sequences, np.int64)
+        rows = _rounded(positions + 1)  # the last row takes what fills a batch
+        self._session = decoder.compiled.session()
+        self._tables = network.tables(decoder.config, decoder.weights, rows)
+        self._all = np.arange(rows)
+        self._sequences = np.arange(sequences)
+
+    def feed(self, tokens: np.ndarray, counts: np.ndarray | None = None, every: bool = False) -> np.ndarray:
+        """Appends tokens, int (sequences, n). Returns the logits behind the last token of each sequence, (sequences,
+        vocabulary), or behind every new token, (sequences, n, vocabulary).
+
+        counts: the tokens of each sequence, if some have fewer than n; the others are ignored.
+        """
+        tokens = np.asarray(tokens, np.int64)
+        sequences, n = tokens.shape
+        counts = np.full(sequences, n) if counts is None else counts
+        if (self.lengths + counts).max() > self.positions:
+            raise wrong_input(
+                f"sequences of {(self.lengths + counts).max()} tokens do not fit in a state of {self.positions}",
+                "begin a state with more positions",
+            )
+        parts = [self._fed(tokens[:, at : at + _AT_ONCE], counts - at, every) for at in range(0, n, _AT_ONCE)]
+        if every:
+            return np.concatenate(parts, axis=1)
+        found = np.minimum(np.maximum(counts - 1, 0) // _AT_ONCE, len(parts) - 1)
+        return np.stack([parts[part][i] for i, part in enumerate(found)]) if len(parts) > 1 else parts[0]
+
+    def _fed(self, tokens: np.ndarray, counts: np.ndarray, every: bool) -> np.ndarray:
+        sequences, n = tokens.shape
+        counts = np.clip(counts, 0, n)
+        at = np.empty((2, sequences, n), np.int64)
+        at[0] = self._sequences[:, None]
+        np.minimum(self.lengths[:, None] + self._all[:n], self.positions, out=at[1])
+        if every:
+            wanted = np.arange(sequences * n)
+        else:
+            wanted = self._sequences * n + np.maximum(counts - 1, 0)
+        seen = self._all[: _rounded(int(at[1].max()) + 1)]
+        made = self._session(x=self.decoder.embedded(tokens), at=at, seen=seen, wanted=wanted, **self._tables)
+        self.lengths += counts
+        return made.reshape(sequences, n, -1) if every else made
