@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+from pathlib import Path
+
 import numpy as np
 
+from .. import _core
 from ..errors import wrong_input
-from ..run.compiled import compile
+from ..run.compiled import compile, compiled_from
 from . import network
 from .source import Source, check_all_used
 
@@ -17,15 +22,36 @@ def _rounded(count: int) -> int:
     return -(-count // _STEP) * _STEP
 
 
-class Decoder:
-    """A compiled model. `state()` begins sequences."""
+@functools.cache
+def _reader() -> str:
+    """Returns the name of this reader of models with a digest of its code, which a program in the cache depends on."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return f"decoding {digest.hexdigest()}"
 
-    def __init__(self, source: Source, threads: int | None = None):
+
+class Decoder:
+    """A compiled model. `state()` begins sequences.
+
+    cache: True to look for the compiled program among those of earlier processes, and to store it there.
+    """
+
+    def __init__(self, source: Source, threads: int | None = None, cache: bool = True):
         self.source, self.config, self.weights = source, source.config, source.weights
-        program, used = network.program(str(source.path), self.config, self.weights)
-        check_all_used(source, used)
         donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
-        self.compiled = compile(program, donate=donated, threads=threads)
+        options = {"donate": donated, "threads": threads}
+        if cache:
+            self.compiled, self.notes = compiled_from(
+                str(source.path), [str(file) for file in source.files], _reader(), self._program, **options
+            )
+        else:
+            self.compiled, self.notes = compile(self._program(), **options), []
+
+    def _program(self) -> _core.IRModule:
+        program, used = network.program(str(self.source.path), self.config, self.weights)
+        check_all_used(self.source, used)
+        return program
 
     def state(self, positions: int, sequences: int = 1) -> State:
         """Returns a new state of empty sequences that may have up to so many tokens each."""

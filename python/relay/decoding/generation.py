@@ -58,14 +58,25 @@ class Model:
 
     path: a GGUF file, or a folder with config.json, safetensors files and tokenizer.json.
     threads: as in relay.compile.
+    cache: True to look for the compiled program among those of earlier processes, and to store it there.
     Raises InputError (R0601) with the place if the model is damaged or of an unknown kind.
     """
 
-    def __init__(self, path: str | os.PathLike[str], threads: int | None = None):
+    def __init__(self, path: str | os.PathLike[str], threads: int | None = None, cache: bool = True):
         source = opened(path)
         self.path, self.config = source.path, source.config
         self.vocabulary = vocabulary_of(source)
-        self.decoder = Decoder(source, threads)
+        self.decoder = Decoder(source, threads, cache)
+
+    @property
+    def cached(self) -> bool:
+        """True if the compiled program came from the cache."""
+        return self.decoder.compiled.cached is not None
+
+    @property
+    def notes(self) -> list[str]:
+        """Messages about the cache."""
+        return self.decoder.notes
 
     @property
     def description(self) -> str:

@@ -33,12 +33,13 @@ _PIECES = {
     "llama-bpe": _WORDS.format(digits=_DIGITS_3), "llama3": _WORDS.format(digits=_DIGITS_3),
     "smaug-bpe": _WORDS.format(digits=_DIGITS_3), "qwen2": _WORDS.format(digits=r"\p{N}"),
 }  # fmt: skip
+_BEGIN = ("llama-bpe", "llama3")  # pieces of models whose texts begin with a token, unless the file denies it
 
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
     """A tokenizer, the tokens that end an answer, the texts of special tokens for chat templates, and the template,
-    empty if the model has none. `begins` is true if a text's tokens begin with a token of their own."""
+    empty if the model has none."""
 
     tokenizer: Tokenizer
     ends: frozenset[int]
@@ -151,7 +152,8 @@ def _of_gguf(file: File) -> Vocabulary:
     places = {name: file.keys.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos", "eot", "eom")}
     places = {name: int(at) for name, at in places.items() if isinstance(at, int) and 0 <= at < len(texts)}
     ends = {at for name, at in places.items() if name != "bos"} | {tokens[t] for t in controls if t in _ENDS}
-    adds = _key(file, "add_bos_token", bool, model == "llama")
+    begins = model == "llama" or file.keys.get("tokenizer.ggml.pre") in _BEGIN
+    adds = _key(file, "add_bos_token", bool, begins)
     special = {f"{name}_token": texts[at] for name, at in places.items()}
     template = file.keys.get("tokenizer.chat_template", "")
     first = places.get("bos") if adds else None
