@@ -15,6 +15,7 @@ from . import network
 from .source import Source, check_all_used
 
 _STEP = 128  # positions: attention reads a multiple of it, so that plans are made for few sizes
+_MOST_POSITIONS = 1 << 24
 _AT_ONCE = 512  # tokens of a prompt that one run takes
 
 
@@ -35,13 +36,14 @@ class Decoder:
     """A compiled model. `state()` begins sequences.
 
     cache: True to look for the compiled program among those of earlier processes, and to store it there.
+    options: of relay.compile, such as threads.
     """
 
-    def __init__(self, source: Source, threads: int | None = None, cache: bool = True):
+    def __init__(self, source: Source, cache: bool = True, **options):
         self.source, self.config, self.weights = source, source.config, source.weights
         donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
-        options = {"donate": donated, "threads": threads}
-        if cache:
+        options = {"donate": donated, **options}
+        if cache and source.files:
             self.compiled, self.notes = compiled_from(
                 str(source.path), [str(file) for file in source.files], _reader(), self._program, **options
             )
@@ -52,6 +54,12 @@ class Decoder:
         program, used = network.program(str(self.source.path), self.config, self.weights)
         check_all_used(self.source, used)
         return program
+
+    @property
+    def most_positions(self) -> int:
+        """The most positions that a state can have: the model's context if its positions are learned. A model that
+        rotates can go beyond the context, with worse answers."""
+        return self.config.context if "position_embd.weight" in self.weights else _MOST_POSITIONS
 
     def state(self, positions: int, sequences: int = 1) -> State:
         """Returns a new state of empty sequences that may have up to so many tokens each."""
@@ -76,19 +84,36 @@ class State:
     back."""
 
     def __init__(self, decoder: Decoder, positions: int, sequences: int):
-        if positions > decoder.config.context:
-            raise wrong_input(
-                f"{decoder.source.path}: a context of {positions} tokens is longer than the model's, which is "
-                f"{decoder.config.context}",
-                "give a shorter prompt, fewer tokens to generate, or a smaller context",
-            )
-        self.decoder, self.positions = decoder, positions
+        self.decoder = decoder
         self.lengths = np.zeros(sequences, np.int64)
-        rows = _rounded(positions + 1)  # the last row takes what fills a batch
-        self._session = decoder.compiled.session()
-        self._tables = network.tables(decoder.config, decoder.weights, rows)
-        self._all = np.arange(rows)
         self._sequences = np.arange(sequences)
+        self._make_room(positions)
+
+    def _make_room(self, positions: int) -> None:
+        if positions > self.decoder.most_positions:
+            raise wrong_input(
+                f"{positions} positions are more than the {self.decoder.most_positions} that {self.decoder.source.path} "
+                "has learned",
+                "give a shorter prompt, or generate fewer tokens",
+            )
+        self.positions = positions
+        rows = _rounded(positions + 1)  # the last row takes what fills a batch
+        self._session = self.decoder.compiled.session()
+        self._tables = network.tables(self.decoder.config, self.decoder.weights, rows)
+        self._all = np.arange(rows)
+
+    def grow(self, positions: int) -> None:
+        """Makes room for so many tokens, in a copy."""
+        before = self._session.snapshot()
+        self._make_room(positions)
+        more = self._all.size
+        grown = {
+            name: np.pad(value, ((0, 0), (0, more - value.shape[1]), (0, 0), (0, 0)))
+            for name, value in before.items()
+            if value is not None
+        }
+        if grown:
+            self._session.restore(grown)
 
     def feed(self, tokens: np.ndarray, counts: np.ndarray | None = None, every: bool = False) -> np.ndarray:
         """Appends tokens, int (sequences, n). Returns the logits behind the last token of each sequence, (sequences,

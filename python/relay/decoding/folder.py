@@ -16,7 +16,7 @@ from ..errors import wrong_input
 
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _MOST_JSON = 64 << 20  # bytes
-_PREFIXES = ("", "transformer.")
+_PREFIXES = ("", "transformer.")  # of names
 # Buffers that older versions of transformers stored, which are not weights.
 _NO_WEIGHTS = re.compile(r".*(\.attn\.(masked_)?bias|rotary_emb\.inv_freq)")
 
@@ -61,16 +61,22 @@ def _mapped(path: Path) -> dict[str, np.ndarray]:
     return safetensors.read(path, content)
 
 
-class FolderWeights:
-    """The weights of a folder under GGUF's names (config.Weights). They are mapped.
+def arrays_of(folder: Path) -> tuple[dict[str, np.ndarray], list[Path]]:
+    """Returns the arrays of a folder by name, mapped, and their files."""
+    files = _files(folder)
+    return {name: array for file in files for name, array in _mapped(file).items()}, files
 
-    names: the folder's names by those of GGUF, without their endings, for a layer {i}.
-    adapted: changes a weight from the folder's form to GGUF's.
+
+class NamedWeights:
+    """Weights that have the names of transformers, under GGUF's names (config.Weights).
+
+    names: the names of transformers by those of GGUF, without their endings, for a layer {i}.
+    adapted: changes a weight from the form of transformers to GGUF's.
     """
 
-    def __init__(self, folder: Path, names: dict[str, str], layers: int, adapted: Callable, tied: bool):
-        self.files = _files(folder)
-        stored = {name: array for file in self.files for name, array in _mapped(file).items()}
+    def __init__(
+        self, stored: dict[str, np.ndarray], names: dict[str, str], layers: int, adapted: Callable, tied: bool
+    ):
         self._adapted = adapted
         self._arrays: dict[str, np.ndarray] = {}
         wanted = {}

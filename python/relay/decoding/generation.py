@@ -66,7 +66,7 @@ class Model:
         source = opened(path)
         self.path, self.config = source.path, source.config
         self.vocabulary = vocabulary_of(source)
-        self.decoder = Decoder(source, threads, cache)
+        self.decoder = Decoder(source, cache, threads=threads)
 
     @property
     def cached(self) -> bool:

@@ -26,14 +26,16 @@ from .config import Config, Weights
 
 
 def tables(config: Config, weights: Weights, capacity: int) -> dict[str, np.ndarray]:
-    """Returns the inputs that have a row for each of `capacity` positions."""
+    """Returns the inputs that have a row for each of `capacity` positions. Learned positions beyond the model's context
+    are zeros."""
     made = {}
     for place, frequencies in enumerate(config.rotations):
         angles = np.arange(capacity)[:, None] * frequencies
         made[f"cosines.{place}"] = np.cos(angles).astype(np.float32)
         made[f"sines.{place}"] = np.sin(angles).astype(np.float32)
     if "position_embd.weight" in weights:
-        made["places"] = weights.rows("position_embd.weight", np.arange(capacity))
+        learned = weights.rows("position_embd.weight", np.arange(min(capacity, config.context)))
+        made["places"] = np.pad(learned, ((0, capacity - len(learned)), (0, 0)))
     return made
 
 

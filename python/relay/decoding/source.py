@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import wrong_input
 from .config import Config
 from .families import FAMILIES
-from .folder import FolderWeights, json_of
+from .folder import NamedWeights, arrays_of, json_of
 from .gguf import File
 from .settings import Settings
 
@@ -23,7 +23,6 @@ class GgufWeights:
 
     def __init__(self, file: File):
         self.file, self.unknown = file, []
-        self.files = [Path(file.path)]
         self.types = sorted({entry.type.name for entry in file.tensors.values() if len(entry.shape) > 1})
 
     def __contains__(self, name: str) -> bool:
@@ -49,7 +48,7 @@ class Source:
 
     path: Path
     settings: Settings
-    weights: GgufWeights | FolderWeights
+    weights: GgufWeights | NamedWeights
     config: Config
     files: list[Path]
     gguf: File | None = None
@@ -72,21 +71,32 @@ def _of_file(path: Path) -> Source:
     family, weights = _family(path, name), GgufWeights(file)
     settings = Settings(str(path), file.keys, name, is_gguf=True)
     _embedding(settings, weights)
-    return Source(path, settings, weights, family.config(settings, weights), weights.files, file)
+    return Source(path, settings, weights, family.config(settings, weights), [path], file)
 
 
-def _of_folder(path: Path) -> Source:
-    values = json_of(path / "config.json")
+def of_arrays(path: Path, values: dict, arrays: dict[str, np.ndarray], files: list[Path]) -> Source:
+    """Returns a model of transformers.
+
+    path: the configuration, for messages. values: its contents, those of config.json. arrays: the weights by their
+    names in transformers. files: those that the program depends on, if it depends on nothing else.
+    """
     name = values.get("model_type")
-    family = _family(path / "config.json", name)
-    settings = Settings(str(path / "config.json"), values, name, is_gguf=False)
+    family = _family(path, name)
+    settings = Settings(str(path), values, name, is_gguf=False)
     names = family.names(settings) if hasattr(family, "names") else family.NAMES
     layers = settings.count("", "num_hidden_layers" if "num_hidden_layers" in values else "n_layer")
     adapted = getattr(family, "adapted", lambda name, array: array)
-    weights = FolderWeights(path, names, layers, adapted, settings.flag("tie_word_embeddings", False))
+    weights = NamedWeights(arrays, names, layers, adapted, settings.flag("tie_word_embeddings", False))
     _embedding(settings, weights)
-    files = [path / "config.json", *weights.files]
-    return Source(path, settings, weights, family.config(settings, weights), files)
+    return Source(path.parent, settings, weights, family.config(settings, weights), files)
+
+
+def _of_folder(folder: Path) -> Source:
+    path = folder / "config.json"
+    values = json_of(path)
+    _family(path, values.get("model_type"))  # before the weights are read
+    arrays, files = arrays_of(folder)
+    return of_arrays(path, values, arrays, [path, *files])
 
 
 def _embedding(settings: Settings, weights) -> None:

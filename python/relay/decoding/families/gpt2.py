@@ -33,7 +33,9 @@ def config(settings: Settings, weights: Weights) -> Config:
     for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
         if settings.flag(name, False):
             raise settings.bad(f"`{name}` is true, which is not supported", "use another GPT-2")
-    width = settings.count("embedding_length", "n_embd")
+    width, context = settings.count("embedding_length", "n_embd"), settings.count("context_length", "n_positions")
+    if "position_embd.weight" not in weights or weights.shape("position_embd.weight") != (context, width):
+        raise settings.bad(f"the model has no matrix of {context} positions", "give a model with its weights")
     heads = settings.count("attention.head_count", "n_head")
     return Config(
         settings.family,
@@ -42,7 +44,7 @@ def config(settings: Settings, weights: Weights) -> Config:
         key_heads=heads,
         head_width=max(1, width // heads),
         vocabulary=weights.shape("token_embd.weight")[0],
-        context=settings.count("context_length", "n_positions"),
+        context=context,
         epsilon=settings.number("attention.layer_norm_epsilon", "layer_norm_epsilon"),
         layers=(Layer(),) * settings.count("block_count", "n_layer"),
         norm="layer",
