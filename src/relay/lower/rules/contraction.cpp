@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relay/lower/rules/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
@@ -353,6 +354,7 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
   StageSchedule& s = draft.schedule.stages[c.sum->name];
   s = {};
   s.place = Place::At, s.consumer = c.result->name, s.level = level, s.storage = Storage::Registers;
+  constexpr int64_t most_in_element = 4;  // of weights of 2 bits; more neighbours share only a scale
   int64_t unrolled = 1;
   for (size_t i = c.reduce.size(); i-- > 0;) {
     const std::string& k = c.reduce[i];
@@ -362,6 +364,11 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
                           : unroll                   ? LoopKind::Unroll
                           : k == c.facts.peeled_axis ? LoopKind::Peeled
                                                      : LoopKind::Serial;
+    const int64_t together = neighbours_in_element(c.right.loads, c.axis(k));
+    if (kind == LoopKind::Serial && together > 1 && together <= most_in_element) {
+      s.loops.insert(s.loops.begin(), {Loop{k, together, kind}, Loop{k, 1, LoopKind::Unroll}});
+      continue;
+    }
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
   // Axes of one element at this level need no loop, but must be finished.
