@@ -17,7 +17,9 @@ def chat_text(vocabulary: Vocabulary, messages: Sequence[Message]) -> str:
     Raises InputError (R0601) if the model has no template, the package jinja2 is missing, or the template refuses.
     """
     if not vocabulary.template:
-        raise wrong_input("the model has no chat template", "leave out chat, and give the text that the model continues")
+        raise wrong_input(
+            "the model has no chat template", "leave out chat, and give the text that the model continues"
+        )
     try:
         import jinja2
         from jinja2.sandbox import ImmutableSandboxedEnvironment

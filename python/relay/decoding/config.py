@@ -8,6 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from .blocks import Matrix
+
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
@@ -52,6 +54,9 @@ class Weights(Protocol):
 
     def array(self, name: str) -> np.ndarray:
         """Returns a weight as float32."""
+
+    def matrix(self, name: str) -> Matrix:
+        """Returns a matrix in the type in which it is stored."""
 
     def rows(self, name: str, places: np.ndarray) -> np.ndarray:
         """Returns these rows of a matrix as float32."""

@@ -92,8 +92,8 @@ class State:
     def _make_room(self, positions: int) -> None:
         if positions > self.decoder.most_positions:
             raise wrong_input(
-                f"{positions} positions are more than the {self.decoder.most_positions} that {self.decoder.source.path} "
-                "has learned",
+                f"{positions} positions are more than the {self.decoder.most_positions} that "
+                f"{self.decoder.source.path} has learned",
                 "give a shorter prompt, or generate fewer tokens",
             )
         self.positions = positions

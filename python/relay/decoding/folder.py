@@ -13,6 +13,7 @@ import numpy as np
 
 from ..data import safetensors
 from ..errors import wrong_input
+from .blocks import Matrix
 
 _WHOLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _MOST_JSON = 64 << 20  # bytes
@@ -106,6 +107,9 @@ class NamedWeights:
 
     def array(self, name: str) -> np.ndarray:
         return np.ascontiguousarray(self._adapted(name, self._arrays[name].astype(np.float32, copy=False)))
+
+    def matrix(self, name: str) -> Matrix:
+        return Matrix(np.ascontiguousarray(self._adapted(name, self._arrays[name])))
 
     def rows(self, name: str, places: np.ndarray) -> np.ndarray:
         return self._adapted(name, self._arrays[name][places].astype(np.float32, copy=False))

@@ -81,9 +81,8 @@ class Model:
     @property
     def description(self) -> str:
         """The network and the types of its weights."""
-        types = " and ".join(self.decoder.weights.types)
-        computed = "" if types in ("F32", "float32") else ", computed as float32"
-        return f"{self.config.family}, {len(self.config.layers)} layers, weights {types}{computed}"
+        weights = self.decoder.weights
+        return f"{self.config.family}, {len(self.config.layers)} layers, weights {_listed(weights.types)}"
 
     def tokens_of(self, prompt: str | Sequence[Message], chat: bool) -> list[int]:
         """Returns the tokens of a prompt."""
@@ -118,7 +117,9 @@ class Model:
 
     def _proposer(self, positions: int, speculate: int, draft: Model | None) -> Propose:
         if speculate < 0:
-            raise bad_option(f"speculate is {speculate}, but must be at least 0", "give the number of tokens to propose")
+            raise bad_option(
+                f"speculate is {speculate}, but must be at least 0", "give the number of tokens to propose"
+            )
         if draft is None:
             return Lookup(speculate) if speculate else lambda tokens: []
         check_same_vocabulary(
@@ -177,7 +178,10 @@ class Model:
         counts = np.array([len(tokens) for tokens in asked])
         each = [self._positions(int(count), max_tokens, context) for count in counts]
         samplers = [Sampler(dataclasses.replace(how, seed=how.seed and how.seed + i)) for i in range(len(asked))]
-        writers = [self._writer(Answer(prompt_tokens=int(n)), most - int(n), stop) for n, most in zip(counts, each, strict=True)]
+        writers = [
+            self._writer(Answer(prompt_tokens=int(n)), most - int(n), stop)
+            for n, most in zip(counts, each, strict=True)
+        ]
         begin = time.perf_counter()
         padded = np.zeros((len(asked), counts.max()), np.int64)
         for row, tokens in zip(padded, asked, strict=True):
@@ -201,6 +205,11 @@ class Model:
     def _writer(self, answer: Answer, most: int, stop: str | Sequence[str]) -> Writer:
         stops = [stop] if isinstance(stop, str) else stop
         return Writer(answer, Pieces(self.vocabulary, stops), self.vocabulary.ends, most)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Returns "a", "a and b", or "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _sampling(max_tokens: int | None, how: dict) -> Sampling:

@@ -19,7 +19,7 @@ import struct
 import numpy as np
 
 from ..errors import wrong_input
-from .blocks import BLOCKS, BlockType, decoded
+from .blocks import BLOCKS, BlockType, Matrix, as_floats, as_stored
 
 _DAMAGED = "the file is damaged or not complete: copy or download it again"
 _STRING, _ARRAY = 8, 9
@@ -34,7 +34,8 @@ _DEFAULT_ALIGNMENT = 32
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A tensor of the file. `shape` has the slowest axis first, as in NumPy; `begin` is in bytes from the file's start."""
+    """A tensor of the file. `shape` has the slowest axis first, as in NumPy. `begin` counts bytes from the file's
+    start."""
 
     name: str
     shape: tuple[int, ...]
@@ -74,7 +75,7 @@ class _Reader:
         return self.take(self.number("<Q", what), what).decode("utf-8", "replace")
 
     def count(self, least: int, what: str) -> int:
-        """Reads a count of things that take at least so many bytes each."""
+        """Reads a count of parts that take at least `least` bytes each."""
         count = self.number("<Q", f"the number of {what}")
         if count * least > self.left:
             raise self.bad(f"{count} {what} do not fit in the {self.left} bytes that are left in the file")
@@ -153,9 +154,9 @@ class File:
             raise read.bad(f"tensor `{name}` has {axes} axes, but must have 1 to {_MOST_AXES}")
         sizes = struct.unpack(f"<{axes}Q", read.take(8 * axes, f"tensor `{name}`"))
         code = read.number("<I", f"the type of tensor `{name}`")
-        if code not in BLOCKS or BLOCKS[code].decode is None:
+        if code not in BLOCKS or not BLOCKS[code].can_be_read:
             said = f"{code}, {BLOCKS[code].name}" if code in BLOCKS else f"{code}, which is unknown"
-            known = ", ".join(block.name for block in BLOCKS.values() if block.decode)
+            known = ", ".join(block.name for block in BLOCKS.values() if block.can_be_read)
             raise read.bad(f"tensor `{name}` has blocks of type {said}", f"convert the model to one of: {known}")
         block = BLOCKS[code]
         offset = read.number("<Q", f"tensor `{name}`")
@@ -175,9 +176,13 @@ class File:
     def array(self, name: str) -> np.ndarray:
         """Returns a tensor as float32, in its shape."""
         entry = self.tensors[name]
-        return decoded(self.stored(name), entry.type).reshape(entry.shape)
+        return as_floats(self.stored(name), entry.type).reshape(entry.shape)
+
+    def matrix(self, name: str) -> Matrix:
+        """Returns a matrix in its own type."""
+        return as_stored(self.stored(name), self.tensors[name].type)
 
     def rows(self, name: str, places: np.ndarray) -> np.ndarray:
         """Returns these rows of a matrix as float32."""
         entry = self.tensors[name]
-        return decoded(self.stored(name)[places], entry.type).reshape(len(places), entry.shape[-1])
+        return as_floats(self.stored(name)[places], entry.type).reshape(len(places), entry.shape[-1])

@@ -22,6 +22,7 @@ import numpy as np
 from .. import _core, op
 from ..errors import wrong_input
 from ..ir.expr import const, var
+from .blocks import Matrix
 from .config import Config, Weights
 
 
@@ -44,6 +45,29 @@ def states(config: Config) -> list[str]:
     return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in ("keys", "values")]
 
 
+def _constant(array: np.ndarray) -> _core.Expr:
+    array.setflags(write=False)  # so that the constant need not copy it
+    return const(array)
+
+
+def _product(x: _core.Expr, matrix: Matrix, inputs: int, leading: int) -> _core.Expr:
+    """Returns the product of the rows of x with the rows of a matrix, whose weights stay in their type. `leading` is the
+    number of axes of x in front of the rows."""
+    weight = _constant(matrix.numbers)
+    if not matrix.integers:
+        return op.nn.dense(x, weight if matrix.numbers.dtype == np.float32 else op.cast(weight, dtype="float32"))
+    if matrix.integers != "int8":
+        weight = op.storage.unpack(weight, dtype=matrix.integers, axis=1)
+    block = inputs // matrix.scales.shape[1]
+    weight = op.qnn.dequantize(weight, _constant(matrix.scales), const(0, "int32"), axis=1, block=block)
+    made = op.nn.dense(x, weight)
+    if matrix.minima is None:
+        return made
+    # The minimum of a block multiplies the sum of the inputs that meet the block.
+    sums = op.sum(op.reshape(x, (*(0,) * leading, -1, block)), axis=[-1])
+    return op.add(made, op.nn.dense(sums, op.cast(_constant(matrix.minima), dtype="float32")))
+
+
 class _Builder:
     def __init__(self, path: str, config: Config, weights: Weights):
         self.path, self.config, self.weights = path, config, weights
@@ -52,9 +76,7 @@ class _Builder:
         self.at = var("at", shape=(2, "b", "n"), dtype="int64")
         self.seen = var("seen", shape=("m",), dtype="int64")
         self.places = op.take(self.at, const(1, "int64"), axis=0)
-        self.tables = {
-            name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1).items()
-        }
+        self.tables = {name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1).items()}
         self.states = {
             name: var(name, shape=("b", "c", config.key_heads, config.head_width)) for name in states(config)
         }
@@ -78,8 +100,8 @@ class _Builder:
         mask = op.where(sees, const(0.0, "float32"), const(-math.inf, "float32"))
         return op.expand_dims(op.tile(mask, (1, self.group, 1)), 1)
 
-    def weight(self, name: str, *shape: int) -> _core.Expr:
-        """Returns a weight as a constant. Its sizes must be those of the configuration."""
+    def check(self, name: str, *shape: int) -> None:
+        """Raises an error if a weight is missing, or its sizes are not those of the configuration."""
         if name not in self.weights:
             raise wrong_input(f"{self.path}: the weight `{name}` is missing", "give a model with all its weights")
         if self.weights.shape(name) != shape:
@@ -89,12 +111,15 @@ class _Builder:
                 "the configuration and the weights belong to different models: copy or download both again",
             )
         self.used.add(name)
-        array = self.weights.array(name)
-        array.setflags(write=False)  # so that the constant need not copy it
-        return const(array)
 
-    def linear(self, x: _core.Expr, name: str, results: int, inputs: int) -> _core.Expr:
-        made = op.nn.dense(x, self.weight(f"{name}.weight", results, inputs))
+    def weight(self, name: str, *shape: int) -> _core.Expr:
+        """Returns a weight as a constant of type float32."""
+        self.check(name, *shape)
+        return _constant(self.weights.array(name))
+
+    def linear(self, x: _core.Expr, name: str, results: int, inputs: int, leading: int = 2) -> _core.Expr:
+        self.check(f"{name}.weight", results, inputs)
+        made = _product(x, self.weights.matrix(f"{name}.weight"), inputs, leading)
         return op.add(made, self.weight(f"{name}.bias", results)) if f"{name}.bias" in self.weights else made
 
     def norm(self, x: _core.Expr, name: str, width: int) -> _core.Expr:
@@ -164,7 +189,7 @@ class _Builder:
     def feed_forward(self, x: _core.Expr, i: int) -> _core.Expr:
         name, width = f"blk.{i}.ffn", self.config.width
         if f"{name}_up.weight" not in self.weights:
-            self.weight(f"{name}_up.weight")
+            self.check(f"{name}_up.weight")
         inner = self.weights.shape(f"{name}_up.weight")[0]
         up = self.linear(x, f"{name}_up", inner, width)
         if f"{name}_gate.weight" in self.weights:
@@ -176,8 +201,8 @@ class _Builder:
     def logits(self, x: _core.Expr, wanted: _core.Expr) -> _core.Expr:
         width, vocabulary = self.config.width, self.config.vocabulary
         x = self.norm(op.take(op.reshape(x, (-3, 0)), wanted, axis=0), "output_norm", width)
-        self.used.add("token_embd.weight")
-        made = self.linear(x, "output" if "output.weight" in self.weights else "token_embd", vocabulary, width)
+        name = "output" if "output.weight" in self.weights else "token_embd"
+        made = self.linear(x, name, vocabulary, width, leading=1)
         if cap := self.config.logit_cap:
             made = op.multiply(const(cap, "float32"), op.tanh(op.multiply(made, const(1 / cap, "float32"))))
         return made
@@ -199,6 +224,7 @@ class _Builder:
 
 
 def program(path: str, config: Config, weights: Weights) -> tuple[_core.IRModule, set[str]]:
-    """Returns the program with the weights as constants, and the names of those that it uses. `path` is for messages."""
+    """Returns the program with the weights as constants, and the names of those that it uses. `path` is for
+    messages."""
     builder = _Builder(path, config, weights)
     return _core.IRModule({"main": builder.function()}), builder.used

@@ -28,7 +28,7 @@ class Pieces:
         held = len(self._tokens) - self._shown
         if whole.endswith(_BROKEN) and held < _MOST_HELD and not is_end:
             return ""
-        # One earlier token stays as context: decoders treat a space at the beginning of a text differently.
+        # The tokens of this piece stay as context: decoders treat a space at the beginning of a text differently.
         self._tokens, self._shown = self._tokens[self._shown :], held
         return whole[len(before) :]
 

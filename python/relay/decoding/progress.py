@@ -35,7 +35,9 @@ class Progress:
             print(f"relay: {self._what} ...", file=sys.stderr, flush=True)
             return
         while True:
-            print(f"\r\033[Krelay: {self._what} ... {time.monotonic() - begin:.0f} s", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r\033[Krelay: {self._what} ... {time.monotonic() - begin:.0f} s", end="", file=sys.stderr, flush=True
+            )
             if self._done.wait(1.0):
                 print("\r\033[K", end="", file=sys.stderr, flush=True)
                 return

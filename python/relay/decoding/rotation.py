@@ -18,9 +18,7 @@ def _plain(base: float, width: int) -> np.ndarray:
 
 def _llama3(settings: Settings, frequencies: np.ndarray) -> np.ndarray:
     """Divides low frequencies by a factor and leaves high ones, with a ramp between (Llama 3.1)."""
-    factor, low, high = (
-        settings.number("", name) for name in ("factor", "low_freq_factor", "high_freq_factor")
-    )
+    factor, low, high = (settings.number("", name) for name in ("factor", "low_freq_factor", "high_freq_factor"))
     turns = settings.number("", "original_max_position_embeddings") * frequencies / (2 * math.pi)
     kept = np.clip((turns - low) / (high - low), 0, 1)
     return frequencies * (kept + (1 - kept) / factor)

@@ -11,7 +11,7 @@ from ..errors import bad_option
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen. The steps follow each other in the order of the fields.
+    """The choice of a token. The steps follow each other in the order of the fields.
 
     repetition_penalty: divides positive logits of tokens among the last `repetition_window`, and multiplies negative
     ones (Keskar et al., CTRL, 2019); 1 changes nothing.
@@ -34,7 +34,9 @@ class Sampling:
         for name, least, most in _RANGES:
             value = getattr(self, name)
             if not isinstance(value, int | float) or not least <= value <= most:
-                raise bad_option(f"{name} is {value!r}, but must be from {least} to {most}", "see relay generate --help")
+                raise bad_option(
+                    f"{name} is {value!r}, but must be from {least} to {most}", "see relay generate --help"
+                )
 
 
 _RANGES = (

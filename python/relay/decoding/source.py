@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import wrong_input
+from .blocks import Matrix
 from .config import Config
 from .families import FAMILIES
 from .folder import NamedWeights, arrays_of, json_of
@@ -36,6 +37,9 @@ class GgufWeights:
 
     def array(self, name: str) -> np.ndarray:
         return self.file.array(name)
+
+    def matrix(self, name: str) -> Matrix:
+        return self.file.matrix(name)
 
     def rows(self, name: str, places: np.ndarray) -> np.ndarray:
         return self.file.rows(name, places)

@@ -80,7 +80,11 @@ def _byte_pairs(file: File, tokens: dict[str, int]):
         )
     merges = [tuple(pair.split(" ", 1)) for pair in _key(file, "merges", list, [])]
     whole = {first + second for first, second in (pair for pair in merges if len(pair) == 2)}
-    if not merges or any(len(pair) != 2 for pair in merges) or not {p for pair in merges for p in pair} | whole <= set(tokens):
+    if (
+        not merges
+        or any(len(pair) != 2 for pair in merges)
+        or not {p for pair in merges for p in pair} | whole <= set(tokens)
+    ):
         raise wrong_input(f"{file.path}: `tokenizer.ggml.merges` is missing or damaged", "convert the model again")
     ignores = pre.startswith("llama")
     made = library.Tokenizer(library.models.BPE(tokens, merges, ignore_merges=ignores))
@@ -108,7 +112,9 @@ def _pieces_with_scores(file: File, tokens: dict[str, int]):
     for piece, place in tokens.items():
         for cut in range(1, len(piece)):
             if piece[:cut] in tokens and piece[cut:] in tokens:
-                merges.append((-float(scores[place]), tokens[piece[:cut]], tokens[piece[cut:]], piece[:cut], piece[cut:]))
+                merges.append(
+                    (-float(scores[place]), tokens[piece[:cut]], tokens[piece[cut:]], piece[:cut], piece[cut:])
+                )
     merges.sort(key=lambda one: one[:3])
     unknown = next((piece for piece in ("<unk>", "<UNK>") if piece in tokens), None)
     made = library.Tokenizer(
@@ -208,7 +214,7 @@ def vocabulary_of(source: Source) -> Vocabulary:
         highest = max(made.tokenizer.get_vocab().values())
         if highest >= source.config.vocabulary:
             raise wrong_input(
-                f"{source.path}: the tokenizer has token {highest}, but the model only {source.config.vocabulary} tokens",
+                f"{source.path}: the tokenizer has token {highest}, but the model {source.config.vocabulary} tokens",
                 "use the tokenizer of this model",
             )
     return made

@@ -8,7 +8,6 @@ from pathlib import Path
 import gguf_files
 import numpy as np
 import pytest
-
 from relay.decoding.source import opened
 
 torch = pytest.importorskip("torch")

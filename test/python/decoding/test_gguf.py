@@ -5,10 +5,10 @@ import zlib
 import gguf_files
 import numpy as np
 import pytest
+from relay.decoding.blocks import BLOCKS, as_floats, as_stored
+from relay.decoding.gguf import File
 
 import relay
-from relay.decoding.blocks import BLOCKS, decoded
-from relay.decoding.gguf import File
 
 KEYS = {
     "general.architecture": "llama", "general.alignment": 64, "a.flag": True, "a.number": 0.5, "a.texts": ["x", "yé"],
@@ -47,7 +47,23 @@ CHECKSUMS = {
 def test_blocks_give_the_floats_of_the_package_gguf(name):
     block = next(block for block in BLOCKS.values() if block.name == name)
     data = random_blocks(block)
-    assert zlib.crc32(decoded(data, block).tobytes()) == CHECKSUMS[name]
+    assert zlib.crc32(as_floats(data, block).tobytes()) == CHECKSUMS[name]
+
+
+@pytest.mark.parametrize("name", [block.name for block in BLOCKS.values() if block.parts])
+def test_integers_scales_and_minima_are_the_floats(name):
+    block = next(block for block in BLOCKS.values() if block.name == name)
+    data = random_blocks(block)
+    made, bits = as_stored(data, block), int(block.integers[-1])
+    parts = made.numbers.view(np.uint8)[:, :, None] >> np.arange(0, 8, bits, dtype=np.uint8)
+    numbers = (parts & ((1 << bits) - 1)).reshape(len(data), -1).astype(np.int32)
+    if block.integers.startswith("int"):
+        numbers = numbers - ((numbers >> (bits - 1)) << bits)
+    each = numbers.shape[1] // made.scales.shape[1]
+    floats = numbers.astype(np.float32) * made.scales.repeat(each, axis=1)
+    if made.minima is not None:
+        floats = floats + made.minima.astype(np.float32).repeat(each, axis=1)
+    np.testing.assert_array_equal(floats, as_floats(data, block))
 
 
 def random_blocks(block):
@@ -59,7 +75,9 @@ def random_blocks(block):
 def test_a_type_without_a_decoder_is_named_with_its_place(tmp_path):
     for code, said in ((23, "23, IQ4_XS"), (999, "999, which is unknown")):
         path = written(tmp_path / "m.gguf", tensors={"blk.0.ffn_up.weight": (code, (2, 256), b"\0" * 272)})
-        with pytest.raises(relay.InputError, match=rf"byte \d+: tensor `blk.0.ffn_up.weight` has blocks of type {said}"):
+        with pytest.raises(
+            relay.InputError, match=rf"byte \d+: tensor `blk.0.ffn_up.weight` has blocks of type {said}"
+        ):
             File(path)
 
 

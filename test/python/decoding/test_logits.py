@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from tiny_decoders import KINDS, folder_of, logits_of
-
 from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
+from tiny_decoders import KINDS, folder_of, logits_of
 
 TOLERANCE = 2e-5  # of the largest logit: float32 sums of up to 80 products, through 3 to 7 layers
 

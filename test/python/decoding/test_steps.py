@@ -6,11 +6,10 @@ import sys
 import numpy as np
 import pytest
 from memory import allocated
-from small_texts import folder_path
-from tiny_decoders import folder_of
-
 from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
+from small_texts import folder_path
+from tiny_decoders import folder_of
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")

@@ -1,8 +1,8 @@
 """Families of decoders. A family is a module of this folder and a line of FAMILIES for each of its names.
 
-    config(settings, weights) -> Config     the description of a model, from GGUF's keys or config.json
-    NAMES, or names(settings)               the names of weights in folders, by those of GGUF
-    adapted(name, array)                    optional: a weight of a folder in GGUF's form
+config(settings, weights) -> Config     the description of a model, from GGUF's keys or config.json
+NAMES, or names(settings)               the names of weights in folders, by those of GGUF
+adapted(name, array)                    optional: a weight of a folder in GGUF's form
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Gemma 1, 2 (caps, windows in each second layer) and 3 (windows in five of six layers, which rotate faster; text only).
+"""Gemma 1, 2 (caps, windows in each second layer) and 3 (windows in five of six layers; text only).
 
 The norms of config.json's models multiply with 1 + weight; GGUF stores the sum.
 """
