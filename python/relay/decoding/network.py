@@ -71,7 +71,7 @@ def _product(x: _core.Expr, matrix: Matrix, inputs: int, leading: int) -> _core.
 class _Builder:
     def __init__(self, path: str, config: Config, weights: Weights):
         self.path, self.config, self.weights = path, config, weights
-        self.used = {"position_embd.weight"} & set(weights)
+        self.used = {"token_embd.weight", "position_embd.weight"} & set(weights)  # rows of both are taken
         self.group = config.heads // config.key_heads
         self.at = var("at", shape=(2, "b", "n"), dtype="int64")
         self.seen = var("seen", shape=("m",), dtype="int64")

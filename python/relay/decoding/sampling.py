@@ -63,19 +63,26 @@ class Sampler:
         return logits
 
     def probabilities(self, logits: np.ndarray, recent: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Returns tokens that may follow, the most probable first, and their probabilities, which sum to 1."""
-        logits = self._penalised(logits, recent)
-        if self.how.temperature == 0:
+        """Returns the tokens that may follow, in any order, and their probabilities, which sum to 1."""
+        logits, how = self._penalised(logits, recent), self.how
+        if how.temperature == 0:
             return np.array([logits.argmax()]), np.ones(1)
-        count = min(self.how.top_k or logits.size, logits.size)
-        kept = np.argpartition(logits, -count)[-count:] if count < logits.size else np.arange(logits.size)
-        kept = kept[np.argsort(-logits[kept], kind="stable")]
-        scaled = logits[kept].astype(np.float64) / self.how.temperature
-        found = np.exp(scaled - scaled[0])
+        tokens = np.arange(logits.size)
+        if 0 < how.top_k < logits.size:
+            tokens = np.argpartition(logits, -how.top_k)[-how.top_k :]
+        scaled = logits[tokens].astype(np.float64) / how.temperature
+        found = np.exp(scaled - scaled.max())
         found /= found.sum()
-        last = np.searchsorted(np.cumsum(found), self.how.top_p) + 1 if self.how.top_p < 1 else found.size
-        last = max(1, min(last, int((found >= self.how.min_p * found[0]).sum())))
-        return kept[:last], found[:last] / found[:last].sum()
+        kept = found >= how.min_p * found.max()
+        if how.top_p < 1:
+            # Tokens below this bound sum to less than 1 - p, so the first tokens that reach p are among the others.
+            likely = np.flatnonzero(found >= (1 - how.top_p) / found.size)
+            order = likely[np.argsort(-found[likely], kind="stable")]
+            reached = np.searchsorted(np.cumsum(found[order]), how.top_p) + 1
+            first = np.zeros(found.size, bool)
+            first[order[:reached]] = True
+            kept &= first
+        return tokens[kept], found[kept] / found[kept].sum()
 
     def choose(self, logits: np.ndarray, recent: list[int]) -> int:
         """Returns a token. `recent` are the tokens before it."""

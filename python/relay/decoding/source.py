@@ -125,7 +125,7 @@ def check_all_used(source: Source, used: set[str]) -> None:
     left = [name for name in source.weights if name not in used | _NO_WEIGHTS] + list(source.weights.unknown)
     if left:
         raise source.settings.bad(
-            f"{len(left)} weights are not those of a {source.config.family} model: {', '.join(left[:3])}"
-            f"{', ...' if len(left) > 3 else ''}",
+            f"a {source.config.family} model has no such weights: {', '.join(left[:3])}"
+            f"{f', and {len(left) - 3} others' if len(left) > 3 else ''}",
             "use a model whose network is the plain one of its family",
         )

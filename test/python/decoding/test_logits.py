@@ -18,7 +18,7 @@ def close(got, want):
 @pytest.fixture(scope="module")
 def decoder():
     made = {}
-    return lambda kind: made.setdefault(kind, Decoder(opened(folder_of(kind)), threads=1))
+    return lambda kind: made.setdefault(kind, Decoder(opened(folder_of(kind)), cache=False, threads=1))
 
 
 @pytest.mark.parametrize("kind", KINDS)

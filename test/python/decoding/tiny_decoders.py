@@ -29,33 +29,41 @@ KINDS = {
     "gemma": ("GemmaConfig", {"head_dim": 16, "hidden_activation": "gelu_pytorch_tanh"}),
     "gemma2": ("Gemma2Config", {"head_dim": 16, "sliding_window": 5, "query_pre_attn_scalar": 24}),
     "gemma3": ("Gemma3TextConfig", {"head_dim": 16, "sliding_window": 5, "num_hidden_layers": 7}),
+    "llama-bfloat16": ("LlamaConfig", {}),
+    "gpt2-float16": ("GPT2Config", {"n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 512}),
     "gpt2": ("GPT2Config", {"n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 512}),
 }
 
 
 @functools.cache
-def made(kind):
-    """Returns a model, in float32 with weights that are large enough for every part to matter, and its folder."""
+def _made(kind):
+    """The folder of a model with weights that are large enough for every part to matter."""
     name, fields = KINDS[kind]
-    sizes = {"vocab_size": 131, "bos_token_id": 1, "eos_token_id": 2} if kind == "gpt2" else _SIZES
+    sizes = {"vocab_size": 131, "bos_token_id": 1, "eos_token_id": 2} if name == "GPT2Config" else _SIZES
     torch.manual_seed(0)
-    config = getattr(transformers, name)(**{**sizes, **fields})
-    config._attn_implementation = "eager"  # Gemma 2's caps are in it alone
-    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    model = transformers.AutoModelForCausalLM.from_config(getattr(transformers, name)(**{**sizes, **fields}))
     with torch.no_grad():
         for weight_name, weight in model.named_parameters():
             spread = 0.3 if "norm" in weight_name or "ln_" in weight_name or "bias" in weight_name else 0.2
             weight.add_(spread * torch.randn_like(weight))
+    if kind.endswith("16"):  # weights of this type, and arithmetic in float32 and float64
+        model.to(getattr(torch, kind.partition("-")[2]))
     folder = tempfile.TemporaryDirectory()
     model.save_pretrained(folder.name)
-    return model, folder
+    return folder
 
 
 def folder_of(kind):
-    return made(kind)[1].name
+    return _made(kind).name
+
+
+@functools.cache
+def _in_float64(kind):
+    how = {"dtype": torch.float64, "attn_implementation": "eager"}  # Gemma 2's caps are in it alone
+    return transformers.AutoModelForCausalLM.from_pretrained(folder_of(kind), **how).eval()
 
 
 def logits_of(kind, tokens):
     """Returns PyTorch's logits in float64 behind every token: (sequences, n, vocabulary)."""
     with torch.no_grad():
-        return made(kind)[0].double()(torch.tensor(tokens), use_cache=False).logits.numpy()
+        return _in_float64(kind)(torch.tensor(tokens), use_cache=False).logits.numpy()
