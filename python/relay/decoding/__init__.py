@@ -4,7 +4,8 @@
     model = relay.decoding.Model("folder")                     # compiled once for many calls
     for text in model.stream("Why is the sky blue?", chat=True): print(text, end="", flush=True)
 
-source.py opens a model, families/ describe it, network.py is its program, decoder.py runs it, generation.py is the loop.
+source.py opens a model, families/ describe it, network.py is its program, decoder.py runs it, and generation.py is the
+loop over tokens.
 """
 
 from .answer import Answer

@@ -51,8 +51,8 @@ def _constant(array: np.ndarray) -> _core.Expr:
 
 
 def _product(x: _core.Expr, matrix: Matrix, inputs: int, leading: int) -> _core.Expr:
-    """Returns the product of the rows of x with the rows of a matrix, whose weights stay in their type. `leading` is the
-    number of axes of x in front of the rows."""
+    """Returns the product of the rows of x with the rows of a matrix, whose weights stay in their type. `leading` is
+    the number of axes of x in front of the rows."""
     weight = _constant(matrix.numbers)
     if not matrix.integers:
         return op.nn.dense(x, weight if matrix.numbers.dtype == np.float32 else op.cast(weight, dtype="float32"))

@@ -328,8 +328,8 @@ def compile(
 def compiled_from(
     path: str, files: list[str], reader: str, module: Callable[[], _core.IRModule], **options: Unpack[CompileOptions]
 ) -> tuple[Compiled, list[str]]:
-    """Returns the compiled program that `module` builds from the contents of files, and messages about the cache. If the
-    cache has it, `module` is not called.
+    """Returns the compiled program that `module` builds from the contents of files, and messages about the cache. If
+    the cache has it, `module` is not called.
 
     path: names the model, in `relay cache ls` too; a file or a folder. reader: names the builder, with its version.
     """

@@ -25,8 +25,8 @@ struct ReadyModel {
 // `cache` may be null. `warnings` of reading the model are filled in even if reading or compiling fails.
 Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings);
 
-// The same in two steps for a model whose program a caller builds from files, so that it is built only if the cache lacks
-// it. `reader` names the caller and its version.
+// The same in two steps for a model whose program a caller builds from files, so that it is built only if the cache
+// lacks it. `reader` names the caller and its version.
 struct BuiltModel {
   std::string path;                // names the model; a file or a folder
   std::vector<std::string> files;  // the files that determine the program

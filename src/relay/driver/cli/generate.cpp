@@ -75,14 +75,15 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
                             "  relay generate model.gguf --prompt 'The capital of France is'\n"
                             "  relay generate folder --chat --prompt 'Why is the sky blue?' --temperature 0.7\n"
                             "  relay generate model.gguf < text.txt                 continue a text\n"
-                            "MODEL is a GGUF file, or a folder with config.json, safetensors files and tokenizer.json.\n"
-                            "docs/generate.md lists the families of models. The text goes to stdout.");
+                            "MODEL is a GGUF file, or a folder with config.json, safetensors files and\n"
+                            "tokenizer.json; docs/generate.md lists the families. The text goes to stdout.");
   std::shared_ptr<GenerateOptions> options = std::make_shared<GenerateOptions>();
   options->program = selected.program;
   verb->add_option("MODEL", options->model, "GGUF file, or folder of a model")->required();
   add_value<std::string>(*verb, *options, "-p,--prompt", "prompt", "The text to continue; read from stdin by default");
-  verb->add_flag_callback("--chat", [options = options.get()] { options->given["chat"] = true; },
-                          "The prompt is a message of a chat, in the model's template");
+  verb->add_flag_callback(
+      "--chat", [options = options.get()] { options->given["chat"] = true; },
+      "The prompt is a message of a chat, in the model's template");
   add_value<std::string>(*verb, *options, "--system", "system", "A message of the system in front, with --chat");
   add_value<int64_t>(*verb, *options, "-n,--max-tokens", "max_tokens", "The most tokens to generate [256]")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
@@ -93,12 +94,15 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
   add_value<int64_t>(*verb, *options, "--speculate", "speculate",
                      "Propose so many tokens in each step, from what followed the same words before [0]")
       ->check(CLI::Range(0, 64));
-  add_value<std::string>(*verb, *options, "--draft", "draft", "A smaller model of the same tokens that makes proposals");
-  add_value<int64_t>(*verb, *options, "--threads", "threads", "Threads; all cores by default")->check(CLI::Range(0, 1024));
-  verb->add_flag_callback("--no-cache", [options = options.get()] { options->given["cache"] = false; },
-                          "Neither look for the compiled model in the cache nor store it there");
-  verb->add_flag_callback("--json", [options = options.get()] { options->given["json"] = true; },
-                          "Print the answer, its tokens and the speeds as JSON");
+  add_value<std::string>(*verb, *options, "--draft", "draft", "A smaller model of the same tokens that proposes");
+  add_value<int64_t>(*verb, *options, "--threads", "threads", "Number of threads; 0: all cores [0]")
+      ->check(CLI::Range(0, 1024));
+  verb->add_flag_callback(
+      "--no-cache", [options = options.get()] { options->given["cache"] = false; },
+      "Neither look for the compiled model in the cache nor store it there");
+  verb->add_flag_callback(
+      "--json", [options = options.get()] { options->given["json"] = true; },
+      "Print the answer, its tokens and the speeds as JSON");
   verb->callback([options, &selected] { selected.run = [options] { return continue_in_python(*options); }; });
 }
 
