@@ -17,7 +17,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import analysis, byoc, dataflow_pattern, nn, quantize, te, transform
+from . import analysis, byoc, dataflow_pattern, decoding, nn, quantize, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .absent import absent
@@ -27,6 +27,7 @@ from .data import params, values
 from .data.arrays import array
 from .data.params import load_param_dict, save_param_dict
 from .data.values import *  # noqa: F403
+from .decoding import generate
 from .errors import CompileError, Diagnostic, InputError, InternalError
 from .frontend import from_module as from_pytorch
 from .ir import adt, expr, expr_functor, loops, prelude, scope_builder, text, ty, type_functor
@@ -98,11 +99,13 @@ __all__ = [
     "byoc",
     "compile",
     "data_type",
+    "decoding",
     "dataflow_pattern",
     "evaluate",
     "explore",
     "expr_functor",
     "from_pytorch",
+    "generate",
     "grad",
     "hessian",
     "hvp",

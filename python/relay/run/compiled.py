@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -333,6 +334,21 @@ def compile(
             model = _core.partition_for(model, how["external"])
         model = context.optimised(model, how["opt_level"], how["mode"])
     return Compiled(_core.compile(model, how, context.changes_compilation))
+
+
+def compiled_from(
+    path: str, files: list[str], reader: str, module: Callable[[], _core.IRModule], **options: Unpack[CompileOptions]
+) -> tuple[Compiled, list[str]]:
+    """Returns the compiled program that `module` builds from the contents of files, and messages about the cache. If
+    the cache has it, `module` is not called.
+
+    path: names the model, in `relay cache ls` too; a file or a folder. reader: names the builder, with its version.
+    """
+    how, since = options_of(options), time.time()
+    found = _core.find_compiled(path, reader, how)
+    if found is None:
+        found = _core.compile_and_keep(path, files, reader, since, module(), how)
+    return Compiled(found[0]), found[1]
 
 
 def evaluate(module: _core.IRModule, inputs: object, *, precision: str = "native") -> Outcome:
