@@ -161,6 +161,13 @@ test-frontends: setup product build/test-frontends/ready build/test-keras/ready 
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/tensorflow_run.py $(FRONTENDS)
 
+build/site-tools/ready: dev/requirements-site.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
+	@touch $@
+
+site: setup product build/site-tools/ready ## Build the documentation as a site with versions, build/site/index.html, and a gallery of explorer reports
+	@$(PYTHON) dev/site
+
 build/test-trackers/ready: test/trackers/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $< 2> $(@D).log || \
 	  { cat $(@D).log; exit 1; }

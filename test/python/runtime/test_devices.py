@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from relay.testing import resnet
 
 import relay
-from relay.testing import resnet
 
 HERE, AWAY = "cpu:0", "cpu:1"
 EXECUTORS = ["compiled", "vm", "aot"]
