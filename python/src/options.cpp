@@ -80,6 +80,7 @@ struct Named {
 constexpr auto find_target = [](const std::string& text) { return driver::find_target(text); };
 constexpr auto target_name = [](const TargetDesc& target) { return target.name; };
 constexpr auto mode_name = [](driver::Mode mode) { return driver::name(mode); };
+constexpr auto precision_name = [](driver::Precision precision) { return driver::name(precision); };
 constexpr auto numerics_name = [](lower::Numerics numerics) { return lower::name(numerics); };
 constexpr auto executor_name = [](const std::optional<runtime::Executor>& e) {
   return e ? runtime::name(*e) : "compiled";
@@ -88,6 +89,8 @@ template <>
 struct Keyword<TargetDesc> : Named<TargetDesc, find_target, target_name> {};
 template <>
 struct Keyword<driver::Mode> : Named<driver::Mode, driver::find_mode, mode_name> {};
+template <>
+struct Keyword<driver::Precision> : Named<driver::Precision, driver::find_precision, precision_name> {};
 template <>
 struct Keyword<lower::Numerics> : Named<lower::Numerics, driver::find_numerics, numerics_name> {};
 template <>

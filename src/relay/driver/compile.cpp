@@ -38,8 +38,7 @@ Result<ir::Module> before_passes(const ir::Module& module, const Options& option
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options) {
   std::vector<transform::PassInfo> out;
   if (!options.passes.is_optimised)
-    for (const std::string& name : pipeline(options.passes.opt_level, options.passes.mode).passes)
-      out.push_back(*transform::find_pass(name));
+    for (const std::string& name : pipeline_of(options.passes).passes) out.push_back(*transform::find_pass(name));
   out.insert(out.end(), options.passes.extra_passes.begin(), options.passes.extra_passes.end());
   // After all passes, which leave functions for other compilers unchanged.
   const bool has_external = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
@@ -52,7 +51,7 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Optio
 Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(check_options(options));
   transform::PassContext context;
-  context.options = pipeline(options.passes.opt_level, options.passes.mode).options;
+  context.options = pipeline_of(options.passes).options;
   context.verify = options.passes.verify;
   context.trace = [&](const transform::PassTrace& trace) {
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});

@@ -106,6 +106,7 @@ struct ImportOptions {
 struct PassOptions {
   int opt_level = default_opt_level;
   Mode mode = Mode::Inference;
+  Precision precision = Precision::AsWritten;
   std::string external{};
   bool verify = false;
   bool is_optimised = false;
@@ -118,6 +119,9 @@ struct PassOptions {
              {.flag = "-O,--opt-level", .most = max_opt_level}),
       option("mode", &PassOptions::mode,
              "Meaning of batch_norm and dropout: inference, or training (statistics and masks of the batch)"),
+      option("precision", &PassOptions::precision,
+             "Types of float32 values: as_written; bf16 or f16 for contractions and operators that follow them, with "
+             "sums in float32; auto for 16 bits in constant weights of products only. `relay verify` states the error"),
       option("external", &PassOptions::external,
              "External compiler that gets the parts of the program that it supports: dnnl (oneDNN)",
              {.value = "COMPILER"}),
@@ -221,6 +225,11 @@ struct Options {
   LowerOptions lower{};
   RunOptions run{};
 };
+
+// The passes of these options.
+inline Pipeline pipeline_of(const PassOptions& options) {
+  return pipeline(options.opt_level, options.mode, options.precision);
+}
 
 // Calls visit(option, member) for each option, in the order of the lists. The owner may be const.
 template <class Part, class Visit>

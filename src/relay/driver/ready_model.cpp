@@ -60,6 +60,7 @@ static Json key_of(const T& value) {
 }
 static Json key_of(const lower::Numerics& numerics) { return lower::name(numerics); }
 static Json key_of(const Mode& mode) { return name(mode); }
+static Json key_of(const Precision& precision) { return name(precision); }
 static Json key_of(const build::BatchCalls& calls) { return static_cast<int>(calls); }
 static Json key_of(const lower::Mutation& bug) { return static_cast<int>(bug); }
 static Json key_of(const lower::RuleSet& rules) { return lower::names(rules); }

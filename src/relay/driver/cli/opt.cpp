@@ -92,7 +92,7 @@ static Result<ir::Module> transformed(const OptOptions& options, const ir::Modul
   transform::PassContext context;
   std::vector<std::string> names;
   if (!options.has_passes) {
-    driver::Pipeline usual = driver::pipeline(compilation.passes.opt_level, compilation.passes.mode);
+    driver::Pipeline usual = driver::pipeline_of(compilation.passes);
     names = usual.passes, context.options = usual.options;
   } else if (!trim(options.passes).empty()) {  // else empty
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));

@@ -31,6 +31,9 @@ static Status read_text(const Texts& texts, lower::Numerics& out) {
   return assign(out, driver::find_numerics(texts[0]));
 }
 static Status read_text(const Texts& texts, driver::Mode& out) { return assign(out, driver::find_mode(texts[0])); }
+static Status read_text(const Texts& texts, driver::Precision& out) {
+  return assign(out, driver::find_precision(texts[0]));
+}
 static Status read_text(const Texts& texts, int64_t& out) { return assign(out, cache::parse_bytes(texts[0])); }
 
 static Status read_text(const Texts& texts, std::map<std::string, std::vector<int64_t>>& shapes) {

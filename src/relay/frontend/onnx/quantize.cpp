@@ -95,7 +95,7 @@ Expr packed(Convert& c, const Expr& e) {
   if (!constant || !dtype.is_storage() || dtype.width() > 4 || constant->value.rank() == 0) return e;
   const Tensor& value = constant->value;
   const int64_t size = value.shape().back(), width = dtype.width(), per = 8 / width;
-  Shape shape = value.shape();
+  relay::Shape shape = value.shape();
   shape.back() = (size + per - 1) / per;
   Tensor bytes = Tensor::full(shape, DType::uint8(), 0);
   const uint8_t* from = static_cast<const uint8_t*>(value.data());
