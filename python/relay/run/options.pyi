@@ -18,6 +18,7 @@ class CompileOptions(TypedDict, total=False):
     import_limits: dict[str, int] | None
     opt_level: int | None
     mode: str | None
+    precision: str | None
     external: str | None
     verify: bool | None
     target: str | None

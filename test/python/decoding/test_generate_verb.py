@@ -34,8 +34,7 @@ def test_the_text_and_the_second_process(tmp_path):
     assert "relay: prompt: " in first.stderr and "tokens/s; answer: 12 tokens, " in first.stderr
     second = generated(path, "--prompt", PROMPT, "--max-tokens", 12)
     assert "from the cache" in second.stderr and second.stdout == first.stdout
-    model = relay.decoding.Model(path)
-    assert model.cached and relay.generate(model, PROMPT, max_tokens=12) + "\n" == first.stdout
+    assert relay.generate(path, PROMPT, max_tokens=12) + "\n" == first.stdout
     gguf_file(path, tensors=None).touch()
     assert "from the cache" in generated(path, "--prompt", PROMPT, "-n", 1).stderr  # the same contents
 
