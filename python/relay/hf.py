@@ -95,6 +95,7 @@ def _may_decode(model, freeze: bool) -> bool:
 _STEP = 256  # positions that a cache has more than its tokens, at least
 
 
+@functools.cache
 def _cache_class(transformers):
     """Returns the class of the cache that generate() passes from step to step."""
 
@@ -131,7 +132,7 @@ def _cache_class(transformers):
     return RelayCache
 
 
-def _forward(model, cache_class, decoder: Decoder):
+def _forward(model):
     """Returns a forward method that runs the program. It has the signature of the model's own, which generate()
     inspects."""
     from transformers.modeling_outputs import CausalLMOutputWithPast
@@ -174,9 +175,8 @@ def _decoding_model(model, named: dict, config):
         return None
     made = copy.copy(model)
     made._compiled_call_impl = None
-    cache_class = _cache_class(_transformers())
-    made.forward = types.MethodType(_forward(model, cache_class, decoder), made)
-    return made, cache_class(decoder)
+    made.forward = types.MethodType(_forward(model), made)
+    return made, _cache_class(_transformers())(decoder)
 
 
 def generate(self, *args, **named):

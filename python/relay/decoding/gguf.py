@@ -1,4 +1,4 @@
-"""Files of the format GGUF, version 2 and 3 (docs/gguf.md of github.com/ggml-org/ggml): keys with values, and tensors.
+"""Files of the format GGUF, version 2 and 3 (gguf.md of github.com/ggml-org/ggml): keys with values, and tensors.
 
     header   "GGUF", u32 version, u64 tensors, u64 keys
     key      string (u64 bytes, text), u32 type, value; an array: u32 type, u64 elements, the elements
