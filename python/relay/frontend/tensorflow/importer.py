@@ -23,7 +23,7 @@ from .values import FAILED, Function, Known, Variable, constant
 from .variables import Variables
 
 OTHER = "the operators that are imported are listed in docs/front-ends.md; write this part with those"
-MOST_CONVERTED = 500_000  # nodes, counted in each call of a function
+MOST_CONVERTED = 100_000  # nodes, counted in each call of a function
 MOST_DEPTH = 48  # functions and loops inside others
 
 
