@@ -141,7 +141,7 @@ class Cases:
                     self.failed += 1
         graphs = [
             *tensorflow_control_cases.graphs_of_tensorflow_1(),
-            *tensorflow_control_cases.graphs_of_old_versions(),
+            *tensorflow_control_cases.graphs_of_nodes(),
         ]
         for name, graph, inputs, outputs in graphs:
             if self.only in name:

@@ -193,12 +193,8 @@ def clip_by_value(c: Conversion):
 ACTIVATIONS = {
     "Relu": lambda c, x: relu(x), "Relu6": lambda c, x: relu6(x), "Elu": elu, "LeakyRelu": leaky_relu,
     "Tanh": lambda c, x: op.tanh(x), "Sigmoid": lambda c, x: op.sigmoid(x),
-    "GeluExact": lambda c, x: op.nn.gelu(x), "_FusedHardSwish": lambda c, x: hard_swish(x),
+    "GeluExact": lambda c, x: op.nn.gelu(x),
 }  # fmt: skip
-
-
-def hard_swish(x: Expr) -> Expr:
-    return op.multiply(x, op.divide(op.clip(op.add(x, like(x, 3)), 0.0, 6.0), like(x, 6)))
 
 
 def to_type(c: Conversion):

@@ -13,6 +13,7 @@ from ...errors import CompileError, told
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from . import control1
+from .attributes import unknown
 from .conversion import Conversion, folded, is_failed
 from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
@@ -164,6 +165,12 @@ class Importer:
         return self._guarded(node, lambda: self._made(c, function), inputs)
 
     def _made(self, c: Conversion, function):
+        newer = unknown(c.node.op, c.node.attrs)
+        if newer:
+            raise Refused(
+                f"it has the attribute `{newer[0]}`, which its operator does not have in TensorFlow 2.21",
+                "save the model with that version, or leave the attribute out",
+            )
         known = fold(c)
         return function(c) if known is None else known
 

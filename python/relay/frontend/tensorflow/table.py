@@ -28,7 +28,7 @@ _UNARY = {
     "Log": op.log, "Log1p": op.log1p, "Neg": op.negative, "Relu": elementwise.relu, "Relu6": elementwise.relu6,
     "Rint": op.round, "Round": op.round, "Rsqrt": op.rsqrt, "Sigmoid": op.sigmoid, "Sign": op.sign, "Sin": op.sin,
     "Sinh": op.sinh, "Softplus": elementwise.softplus, "Softsign": elementwise.softsign, "Sqrt": op.sqrt,
-    "Tan": op.tan, "Tanh": op.tanh, "_FusedHardSwish": elementwise.hard_swish,
+    "Tan": op.tan, "Tanh": op.tanh,
 }  # fmt: skip
 _BINARY = {
     "Add": op.add, "AddV2": op.add, "Sub": op.subtract, "Mul": op.multiply, "Maximum": op.maximum,
