@@ -235,16 +235,30 @@ _TF1 = {
 }
 
 
-def graphs_of_old_versions():
-    """Yields (name, GraphDef, inputs by name, outputs) of operators that only graphs of an old version have."""
+def graphs_of_nodes():
+    """Yields (name, GraphDef, inputs by name, outputs) of operators that only old graphs have, or that TensorFlow's own
+    passes make."""
     image, values = f(2, 3, 4, 5), {name: f(5, low=0.2) for name in ("m", "v", "beta", "gamma")}
-    yield _old(
-        "BatchNormWithGlobalNormalization", {"t": image}, values, variance_epsilon=0.01, scale_after_normalization=True
+    kept = {"variance_epsilon": 0.01, "scale_after_normalization": True}
+    yield _graph("BatchNormWithGlobalNormalization", {"t": image}, values, producer=5, **kept)
+    yield _graph("BatchMatMul", {"x": f(2, 3, 4), "y": f(2, 4, 5)}, {}, producer=5)
+    yield _graph("InTopK", {"x": f(3, 7), "y": i(3, low=0, high=7)}, {}, k=3)
+    kernel, bias = {"k": f(3, 3, 5, 4)}, {"b": f(4)}
+    layer = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    types = {"TArgs": [1], "num_host_args": 0}
+    for activation in ("Relu", "Relu6", "Elu", "LeakyRelu"):
+        names = ["BiasAdd", activation]
+        yield _graph("_FusedConv2D", {"x": image}, kernel | bias, **layer, **types, num_args=1, fused_ops=names)
+        yield _graph("_FusedMatMul", {"x": f(3, 5)}, {"w": f(5, 4), **bias}, num_args=1, fused_ops=names)
+    norm = {name: f(4, low=0.2) for name in ("gamma", "beta", "m", "v")}
+    types = {"TArgs": [1] * 4, "num_host_args": 0}
+    names = ["FusedBatchNorm", "Relu"]
+    yield _graph(
+        "_FusedConv2D", {"x": image}, kernel | norm, **layer, **types, num_args=4, fused_ops=names, epsilon=0.01
     )
-    yield _old("BatchMatMul", {"x": f(2, 3, 4), "y": f(2, 4, 5)}, {})
 
 
-def _old(op, inputs, constants, **attrs):
+def _graph(op, inputs, constants, producer=None, **attrs):
     v1 = tf.compat.v1
     graph = tf.Graph()
     with graph.as_default():
@@ -253,13 +267,24 @@ def _old(op, inputs, constants, **attrs):
         for name, one in constants.items():
             tf.constant(one, name=name)
     message = graph.as_graph_def()
-    message.versions.producer = 5
+    if producer is not None:
+        message.versions.producer = producer
     node = message.node.add(name="made", op=op, input=[*inputs, *constants])
-    node.attr["T"].type = 1
+    node.attr["T"].type = 3 if op == "InTopK" else 1
     for name, value in attrs.items():
-        kind = {bool: "b", int: "i", float: "f"}[type(value)]
-        setattr(node.attr[name], kind, value)
-    old = tf.Graph()
-    with old.as_default():
+        if isinstance(value, list):
+            held = node.attr[name].list
+            if name == "TArgs":
+                held.type.extend(value)
+            elif isinstance(value[0], str):
+                held.s.extend(one.encode() for one in value)
+            else:
+                held.i.extend(value)
+        elif isinstance(value, str):
+            node.attr[name].s = value.encode()
+        else:
+            setattr(node.attr[name], {bool: "b", int: "i", float: "f"}[type(value)], value)
+    made = tf.Graph()
+    with made.as_default():
         tf.import_graph_def(message, name="")
-    return op, old, inputs, ["made"]
+    return op, made, inputs, ["made"]

@@ -137,6 +137,7 @@ raw(
     values=f(2),
     dense_shape=K(np.array([4, 4])),
     default_value=f(),
+    first=[0, 1, 2],
 )
 
 # --- images -----------------------------------------------------------------------------------------------------------
@@ -229,3 +230,50 @@ for _own in (1, 3):
         iou_threshold=K(0.3),
         score_threshold=K(0.2),
     )
+
+raw("AdjustContrastv2", images=f(2, 4, 5, 3), contrast_factor=K(1.7))
+raw("NthElement", input=f(3, 7), n=K(2))
+raw("ParallelConcat", values=[K(f(1, 3)), K(f(1, 3))], shape=[2, 3])
+raw("GuaranteeConst", input=f(3))
+raw("CheckNumericsV2", tensor=f(3), message="not finite")
+raw("TensorScatterAdd", "twice", tensor=f(4), indices=np.array([[1], [1]], np.int32), updates=f(2))
+raw("ScatterNdNonAliasingAdd", input=f(4), indices=np.array([[1], [3]], np.int32), updates=f(2))
+case("DynamicStitch", [f(2, 3), f(3)])(lambda x, y: tf.dynamic_stitch([[3, 0], 1], [x, y]))
+case("DynamicStitch of all", [f(2, 3), f(3)])(lambda x, y: tf.dynamic_stitch([[2, 0], 1], [x, y]))
+for _version in "234":
+    _more = {"num_bits": K(7) if _version == "3" else 7}
+    raw(
+        f"QuantizeAndDequantizeV{_version}",
+        input=f(3, 5, low=-4, high=4),
+        input_min=K(-3.0),
+        input_max=K(2.5),
+        range_given=True,
+        **_more,
+    )
+
+# --- complex numbers --------------------------------------------------------------------------------------------------
+for _axes in (1, 2):
+    _tail = "" if _axes == 1 else "2D"
+    case(f"RFFT{_tail}", [f(3, 6, 8)])(
+        lambda x, t=_tail: (lambda y: [tf.math.real(y), tf.math.imag(y)])(getattr(tf.signal, f"rfft{t.lower()}")(x))
+    )
+    case(f"FFT{_tail}, IFFT{_tail}", [f(3, 6, 8), f(3, 6, 8)])(
+        lambda x, y, t=_tail: (lambda z: [tf.math.real(z), tf.math.imag(z)])(
+            getattr(tf.signal, f"ifft{t.lower()}")(
+                getattr(tf.signal, f"fft{t.lower()}")(tf.complex(x, y)) * tf.complex(0.5, 2.0)
+            )
+        )
+    )
+    case(f"IRFFT{_tail}", [f(3, 6, 5), f(3, 6, 5)])(
+        lambda x, y, t=_tail: getattr(tf.signal, f"irfft{t.lower()}")(tf.complex(x, y))
+    )
+case("FFT3D, IFFT3D", [f(3, 4, 5)])(lambda x: tf.math.real(tf.signal.ifft3d(tf.signal.fft3d(tf.cast(x, tf.complex64)))))
+case("RFFT of another length", [f(3, 6)])(lambda x: tf.abs(tf.signal.rfft(x, [9])))
+case("ComplexAbs, Angle, Conj", [f(3, 6), f(3, 6)])(
+    lambda x, y: [
+        tf.abs(tf.complex(x, y)),
+        tf.math.angle(tf.complex(x, y)),
+        tf.math.imag(tf.math.conj(tf.complex(x, y))),
+    ]
+)
+case("stft", [f(2, 64)])(lambda x: tf.abs(tf.signal.stft(x, frame_length=16, frame_step=8)))

@@ -26,9 +26,10 @@ def all_kinds():
     import onnx_models
     import operators
     import sizes
+    import tensorflow_models
     import texts
 
-    models = (keras_models, lite_models, onnx_models)
+    models = (keras_models, lite_models, onnx_models, tensorflow_models)
     files = (texts, sizes, letters, *models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 

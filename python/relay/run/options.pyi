@@ -16,6 +16,7 @@ def takes_options(function: _Function) -> _Function: ...
 class CompileOptions(TypedDict, total=False):
     shapes: Mapping[str, Sequence[int] | Sequence[Sequence[int]] | None] | None
     import_limits: dict[str, int] | None
+    layout: str | None
     opt_level: int | None
     mode: str | None
     precision: str | None

@@ -288,6 +288,11 @@ def test_problems_have_the_name_of_their_node():
     refused(content, "Mean: the axis 7 is not one of 2 axes, first in `block/mean`")
 
 
+def test_an_attribute_of_a_newer_version_is_refused():
+    content = graph([placeholder("x", 2, 3), node("y", "Relu", "x", T=FLOAT, new_mode=1, _note=2)])
+    refused(content, "Relu: it has the attribute `new_mode`, which its operator does not have", "first in `y`")
+
+
 def test_training_nodes_are_left_out_by_choosing_outputs():
     content = graph(
         [

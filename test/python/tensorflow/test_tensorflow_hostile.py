@@ -171,6 +171,18 @@ def test_huge_results():
     refused(graph([first, last, step, node("y", "Range", "first", "last", "step")]), "it has 1073741824 elements")
 
 
+def test_numbers_that_take_long_to_compute():
+    """The shape of a result is the sum of 2^40 ones, or the state of a loop without an end."""
+    sizes, one = const("n", np.array([1 << 20, 1 << 20], np.int32)), const("v", np.array(1, np.int32))
+    nodes = [placeholder("x", 2), sizes, one, node("f", "Fill", "n", "v"), const("axes", np.array([0, 1], np.int32))]
+    nodes += [node("s", "Sum", "f", "axes"), node("y", "Tile", "x", "s")]
+    either(graph(nodes))
+    same = function("f", {"x": "int32"}, {"y": "int32"}, [node("i", "Add", "x", "x")], {"y": "i:z:0"})
+    on = function("g", {"x": "int32"}, {"y": "bool"}, [const("t", np.array(True))], {"y": "t:output:0"})
+    nodes = [placeholder("x", 2), one, node("w", "While", "v", cond=Func("g"), body=Func("f"))]
+    either(graph([*nodes, node("y", "OneHot", "w", "w", "x", "x")], [same, on]))
+
+
 def test_windows_of_nothing():
     for attrs in (
         {"strides": [1, 0, 0, 1]},

@@ -132,8 +132,11 @@ def _whole_power(c: Conversion, exponent):
 
 
 def atan2(c: Conversion):
+    return atan2_of(c.x, c.y)
+
+
+def atan2_of(y: Expr, x: Expr) -> Expr:
     """The angle of the point (x, y): atan of the smaller quotient, in its octant."""
-    y, x = c.x, c.y
     zero, pi = like(y, 0), like(y, math.pi)
     ay, ax = op.abs(y), op.abs(x)
     steep = op.greater(ay, ax)
@@ -190,17 +193,17 @@ def clip_by_value(c: Conversion):
 ACTIVATIONS = {
     "Relu": lambda c, x: relu(x), "Relu6": lambda c, x: relu6(x), "Elu": elu, "LeakyRelu": leaky_relu,
     "Tanh": lambda c, x: op.tanh(x), "Sigmoid": lambda c, x: op.sigmoid(x),
-    "GeluExact": lambda c, x: op.nn.gelu(x), "_FusedHardSwish": lambda c, x: hard_swish(x),
+    "GeluExact": lambda c, x: op.nn.gelu(x),
 }  # fmt: skip
-
-
-def hard_swish(x: Expr) -> Expr:
-    return op.multiply(x, op.divide(op.clip(op.add(x, like(x, 3)), 0.0, 6.0), like(x, 6)))
 
 
 def to_type(c: Conversion):
     """Cast. Floats lose their fraction; a float outside of an integer's range has no defined result."""
     dtype = c("DstT")
+    if c.dtype(0).startswith("complex") or dtype.startswith("complex"):
+        from .complexes import to_complex_type
+
+        return to_complex_type(c)
     if dtype in ("string", "complex64", "complex128", "resource", "variant"):
         raise Refused(f"it converts to {dtype}")
     return cast(c.x, dtype)
@@ -296,3 +299,28 @@ def fake_quant_args(c: Conversion):
 def fake_quant_vars(c: Conversion):
     least, most = (c.elements(place, "its range").astype(np.float32) for place in (1, 2))
     return fake_quantised(c, least, most)
+
+
+def quantised_and_back(c: Conversion):
+    """QuantizeAndDequantize(x, least, most, [bits]): rounds to steps of a range, which both ends set."""
+    signed, narrow = bool(c("signed_input", True)), bool(c("narrow_range", False))
+    bits = c.int(3, "its number of bits") if c.has(3) else c("num_bits", 8)
+    if not c("range_given", c.node.op == "QuantizeAndDequantizeV4") or c("axis", -1) != -1:
+        raise Refused("its range is computed from its data, or is one of each channel", "give the range")
+    if not 2 <= bits <= 24:
+        raise Refused(f"it has {bits} bits")
+    least, most = c.float(1, "its range"), c.float(2, "its range")
+    low = -(2 ** (bits - 1)) + narrow if signed else 0
+    high = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
+    scales = [
+        one for one in (low / least if low and least * low > 0 else None, high / most if most > 0 else None) if one
+    ]
+    scale = min(scales, default=1.0)
+    least, most = (low / scale if signed else 0.0), high / scale
+    clamped = op.minimum(op.maximum(c.x, c.number(least)), c.number(most))
+    scaled = op.multiply(clamped, c.number(scale))
+    if c.text("round_mode", "HALF_TO_EVEN") == "HALF_UP":
+        scaled = op.floor(op.add(scaled, c.number(0.5)))
+    else:
+        scaled = op.round(scaled)
+    return op.multiply(scaled, c.number(1 / scale))

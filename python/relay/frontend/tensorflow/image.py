@@ -206,3 +206,10 @@ def _best(c: Conversion, pool: Expr, rows: Expr, kinds: Expr, best: Expr, valid:
         op.where(op.expand_dims(inside, axis=2), boxes, zero), op.where(inside, scores, zero),
         op.where(inside, cast(kinds, "float32"), zero), valid,
     ]  # fmt: skip
+
+
+def adjust_contrast(c: Conversion):
+    """AdjustContrastv2(images, factor): the difference from the mean of each channel is scaled."""
+    rank = c.rank(0)
+    mean = op.mean(c.x, axis=[rank - 3, rank - 2], keepdims=True)
+    return op.add(op.multiply(op.subtract(c.x, mean), cast(c.y, c.dtype(0))), mean)

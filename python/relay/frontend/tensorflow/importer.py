@@ -13,6 +13,7 @@ from ...errors import CompileError, told
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from . import control1
+from .attributes import unknown
 from .conversion import Conversion, folded, is_failed
 from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
@@ -23,7 +24,7 @@ from .values import FAILED, Function, Known, Variable, constant
 from .variables import Variables
 
 OTHER = "the operators that are imported are listed in docs/front-ends.md; write this part with those"
-MOST_CONVERTED = 500_000  # nodes, counted in each call of a function
+MOST_CONVERTED = 100_000  # nodes, counted in each call of a function
 MOST_DEPTH = 48  # functions and loops inside others
 
 
@@ -164,6 +165,12 @@ class Importer:
         return self._guarded(node, lambda: self._made(c, function), inputs)
 
     def _made(self, c: Conversion, function):
+        newer = unknown(c.node.op, c.node.attrs)
+        if newer:
+            raise Refused(
+                f"it has the attribute `{newer[0]}`, which its operator does not have in TensorFlow 2.21",
+                "save the model with that version, or leave the attribute out",
+            )
         known = fold(c)
         return function(c) if known is None else known
 

@@ -24,10 +24,14 @@ def gathered(c: Conversion, x: Expr, place: int, axis: int):
 
 def gather_nd(c: Conversion):
     """GatherNd(data, indices): the last axis of the indices holds positions."""
+    return gathered_nd(c, c.x)
+
+
+def gathered_nd(c: Conversion, x: Expr):
     rank = c.rank(1)
     indices = op.transpose(c.y, axes=[rank - 1, *range(rank - 1)])
     depth = c.size(rank - 1, 1)
-    return op.gather_nd(c.x, indices, batch_dims=0, index_rank=depth)
+    return op.gather_nd(x, indices, batch_dims=0, index_rank=depth)
 
 
 def _places(indices: Expr) -> Expr:
@@ -206,3 +210,37 @@ def list_diff(c: Conversion):
     kept = op.argwhere(op.logical_not(op.any(equal, axis=[1])))
     places = op.squeeze(kept, axis=[1])
     return [op.take(c.x, places, axis=0, mode="clip"), cast(places, c("out_idx", "int32"))]
+
+
+def stitch(c: Conversion):
+    """DynamicStitch(positions.., data..): rows at positions, those of later inputs last."""
+    count = c("N", len(c.inputs) // 2)
+    rows, places = [], []
+    for place in range(count):
+        found = c.elements(place, "its positions")
+        if found.dtype == object:
+            raise Refused("its positions are sizes")
+        rank = found.ndim
+        rest = c.shape(count + place)[rank:]
+        rows.append(op.reshape(c.expr(count + place), newshape=[found.size, *rest]))
+        places += found.reshape(-1).tolist()
+    size = max(places, default=-1) + 1
+    if not 0 <= size <= 1 << 24 or min(places, default=0) < 0:
+        raise Refused(f"its positions reach from {min(places, default=0)} to {size - 1}")
+    last = {one: row for row, one in enumerate(places)}
+    together = op.concatenate(rows, axis=0) if len(rows) > 1 else rows[0]
+    if len(last) == size:
+        order = np.asarray([last[one] for one in range(size)], np.int32)
+        return op.take(together, constant(order), axis=0, mode="clip")
+    rest = shape_of(together)[1:]
+    kept = constant(np.asarray(sorted(last.values()), np.int32))
+    order = constant(np.asarray([[places[row] for row in sorted(last.values())]], np.int64))
+    into = op.zeros([size, *rest], dtype=c.dtype(count))
+    return op.scatter_nd(into, order, op.take(together, kept, axis=0, mode="clip"), mode="update")
+
+
+def nth_element(c: Conversion):
+    """NthElement(data, n): the n-th smallest (or greatest) number of each row."""
+    rank, n = c.rank(0), c.int(1, "its n")
+    made = op.sort(c.x, axis=-1, is_ascend=not c("reverse", False))
+    return op.take(made, number(n, "int32"), axis=rank - 1, mode="checked")

@@ -476,3 +476,13 @@ def nothing(c: Conversion):
 
 def placeholder_with_default(c: Conversion):
     return c.value(0)
+
+
+def parallel_concat(c: Conversion):
+    """ParallelConcat: rows of size 1, joined along the first axis."""
+    return op.concatenate(c.exprs(), axis=0) if len(c.inputs) > 1 else c.value(0)
+
+
+def empty(c: Conversion):
+    """Empty(sizes): TensorFlow leaves its elements open, here they are 0."""
+    return op.zeros(c.sizes(0), dtype=c("dtype"))

@@ -44,3 +44,10 @@ def gather(c: Conversion):
 def placeholder(c: Conversion):
     """An input of the graph, which becomes a parameter when an output needs it."""
     return c.importer.input(c.node)
+
+
+def gather_nd(c: Conversion):
+    """ResourceGatherNd(handle, indices)."""
+    from .index import gathered_nd
+
+    return gathered_nd(c, read(c).expr())

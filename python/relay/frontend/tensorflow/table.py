@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from ... import op
-from . import cells, control, draws, elementwise, image, index, linear, lists, norm, reduce, sources, sparse, windows
+from . import (
+    cells,
+    complexes,
+    control,
+    draws,
+    elementwise,
+    image,
+    index,
+    linear,
+    lists,
+    norm,
+    reduce,
+    sources,
+    sparse,
+    windows,
+)
 from . import shape as shapes
 
 _UNARY = {
@@ -13,7 +28,7 @@ _UNARY = {
     "Log": op.log, "Log1p": op.log1p, "Neg": op.negative, "Relu": elementwise.relu, "Relu6": elementwise.relu6,
     "Rint": op.round, "Round": op.round, "Rsqrt": op.rsqrt, "Sigmoid": op.sigmoid, "Sign": op.sign, "Sin": op.sin,
     "Sinh": op.sinh, "Softplus": elementwise.softplus, "Softsign": elementwise.softsign, "Sqrt": op.sqrt,
-    "Tan": op.tan, "Tanh": op.tanh, "_FusedHardSwish": elementwise.hard_swish,
+    "Tan": op.tan, "Tanh": op.tanh,
 }  # fmt: skip
 _BINARY = {
     "Add": op.add, "AddV2": op.add, "Sub": op.subtract, "Mul": op.multiply, "Maximum": op.maximum,
@@ -24,7 +39,7 @@ _BINARY = {
 }  # fmt: skip
 _SAME = dict.fromkeys(
     ("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "CheckNumericsV2", "Snapshot", "DebugIdentity",
-     "DebugIdentityV2", "PlaceholderWithDefault", "DeepCopy", "RefIdentity"),
+     "GuaranteeConst", "DebugIdentityV2", "PlaceholderWithDefault", "DeepCopy", "RefIdentity"),
     elementwise.same,
 )  # fmt: skip
 _NOTHING = dict.fromkeys(("NoOp", "Assert", "Print", "ControlTrigger"), shapes.nothing)
@@ -39,6 +54,7 @@ FOR_INFERENCE = "save the model for inference, so that a run changes no variable
 _ELEMENTS = {
     **{name: elementwise.unary(one) for name, one in _UNARY.items()},
     **{name: elementwise.binary(one) for name, one in _BINARY.items()},
+    **{name: complexes.or_complex(name, elementwise.binary(_BINARY[name])) for name in ("Add", "AddV2", "Sub", "Mul")},
     "AddN": elementwise.add_n, "AccumulateNV2": elementwise.add_n, "RealDiv": elementwise.real_divide,
     "Div": elementwise.divide, "FloorDiv": elementwise.floor_divide, "DivNoNan": elementwise.no_nan(op.divide),
     "MulNoNan": elementwise.mul_no_nan, "Xdivy": elementwise.xdivy, "Xlogy": elementwise.zero_if_first(op.log),
@@ -56,6 +72,8 @@ _ELEMENTS = {
     "LogicalNot": elementwise.logical(op.logical_not), "FakeQuantWithMinMaxArgs": elementwise.fake_quant_args,
     "FakeQuantWithMinMaxVars": elementwise.fake_quant_vars,
     "FakeQuantWithMinMaxVarsPerChannel": elementwise.fake_quant_vars,
+    **dict.fromkeys(("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3", "QuantizeAndDequantizeV4"),
+                    elementwise.quantised_and_back),
 }  # fmt: skip
 _REDUCTIONS = {
     "Sum": reduce.reduction(op.sum), "Mean": reduce.reduction(reduce.mean_of), "Prod": reduce.reduction(op.prod),
@@ -87,7 +105,8 @@ _LAYERS = {
 _SHAPES = {
     "Shape": shapes.shape, "ShapeN": shapes.shape_n, "Size": shapes.size, "Rank": shapes.size,
     "Reshape": shapes.reshape, "Transpose": shapes.transpose, "ExpandDims": shapes.expand_dims,
-    "Squeeze": shapes.squeeze, "Pack": shapes.pack, "Unpack": shapes.unpack, "Concat": shapes.concat,
+    "Squeeze": shapes.squeeze, "Pack": shapes.pack, "ParallelConcat": shapes.parallel_concat, "Empty": shapes.empty,
+    "Unpack": shapes.unpack, "Concat": shapes.concat,
     "ConcatV2": shapes.concat, "Split": shapes.split, "SplitV": shapes.split_v,
     "StridedSlice": shapes.strided_slice, "Slice": shapes.slice_, "Tile": shapes.tile, "Fill": shapes.fill,
     "BroadcastTo": shapes.broadcast_to, "BroadcastArgs": shapes.broadcast_args, "EnsureShape": shapes.ensure_shape,
@@ -111,7 +130,8 @@ _INDICES = {
     **dict.fromkeys(("MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3"), index.matrix_set_diag),
     "MatrixBandPart": index.matrix_band_part, "Diag": index.diag, "DiagPart": index.diag_part,
     "LowerBound": index.bounds(False), "UpperBound": index.bounds(True), "Bucketize": index.bucketize,
-    "ListDiff": index.list_diff,
+    "ListDiff": index.list_diff, "DynamicStitch": index.stitch, "ParallelDynamicStitch": index.stitch,
+    "ScatterNdNonAliasingAdd": index.tensor_scatter("add"), "NthElement": index.nth_element,
     "SparseToDense": sparse.to_dense, "SparseTensorDenseAdd": sparse.add_dense,
     "SparseTensorDenseMatMul": sparse.matmul, "SparseReshape": sparse.reshape,
     "SparseFillEmptyRows": sparse.fill_empty_rows,
@@ -119,10 +139,19 @@ _INDICES = {
 _IMAGES = {
     "ResizeBilinear": image.resize("linear"), "ResizeNearestNeighbor": image.resize("nearest_neighbor"),
     "ResizeBicubic": image.resize("cubic"), "CropAndResize": image.crop_and_resize,
-    "ExtractImagePatches": image.extract_patches, "NonMaxSuppression": image.non_max_suppression(None),
+    "ExtractImagePatches": image.extract_patches, "AdjustContrastv2": image.adjust_contrast,
+    "NonMaxSuppression": image.non_max_suppression(None),
     "NonMaxSuppressionV2": image.non_max_suppression(None), "NonMaxSuppressionV3": image.non_max_suppression(4),
     "NonMaxSuppressionV4": image.non_max_suppression_v4, "NonMaxSuppressionV5": image.non_max_suppression_v5,
     "CombinedNonMaxSuppression": image.combined_non_max_suppression,
+}  # fmt: skip
+_COMPLEX = {
+    "Complex": complexes.of_parts, "Real": complexes.part(0), "Imag": complexes.part(1),
+    "ComplexAbs": complexes.absolute, "Angle": complexes.angle, "Conj": complexes.conjugate,
+    **{f"{'I' if inverse else ''}FFT{tail}": complexes.transform(axes, inverse)
+       for inverse in (False, True) for axes, tail in ((1, ""), (2, "2D"), (3, "3D"))},
+    "RFFT": complexes.of_real(1), "RFFT2D": complexes.of_real(2), "IRFFT": complexes.to_real(1),
+    "IRFFT2D": complexes.to_real(2),
 }  # fmt: skip
 _CONTROL = {
     "PartitionedCall": control.call, "StatefulPartitionedCall": control.call, "If": control.if_,
@@ -143,14 +172,15 @@ _CONTROL = {
 }  # fmt: skip
 _SOURCES = {
     "Const": sources.const, "VarHandleOp": sources.handle, "ReadVariableOp": sources.read,
-    "ResourceGather": sources.gather, "VariableV2": sources.variable, "Variable": sources.variable,
+    "ResourceGather": sources.gather, "ResourceGatherNd": sources.gather_nd,
+    "VariableV2": sources.variable, "Variable": sources.variable,
     "RandomUniform": draws.uniform, "RandomStandardNormal": draws.normal, "RandomUniformInt": draws.uniform_integers,
     "Placeholder": sources.placeholder, "PlaceholderV2": sources.placeholder,
 }  # fmt: skip
 
 CONVERTERS = {
     **_SAME, **_NOTHING, **_ELEMENTS, **_REDUCTIONS, **_LAYERS, **_SHAPES, **_INDICES, **_IMAGES,
-    **_CONTROL, **_SOURCES,
+    **_COMPLEX, **_CONTROL, **_SOURCES,
 }  # fmt: skip
 
 _STRINGS = ("it works on texts", "compute it before the model, and pass numbers")

@@ -33,8 +33,8 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
-    "(.relay), a model of PyTorch (.pt2, or TorchScript) Keras (.keras, .h5) or TensorFlow (a SavedModel's\n"
-    "folder, .pb), which Python reads, or, for\n"
+    "(.relay), a model of PyTorch (.pt2, or TorchScript), Keras (.keras, .h5) or TensorFlow (.pb, or the\n"
+    "folder of a SavedModel), which Python reads, or, for\n"
     "some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
 static const char* const first_steps =
     "First steps:\n"
