@@ -93,7 +93,8 @@ struct Compiled {
 
 // A typed module with the copies that its devices, and those of the options, need.
 Result<ir::Module> place(const ir::Module& typed, const Options& options);
-// The input of the passes: typed, with its copies between devices, and with the parts for options.passes.external in separate functions.
+// The input of the passes: typed, with its copies between devices, and with the parts for options.passes.external in
+// separate functions.
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options);
 // The passes that optimise() runs on such a module, in order.
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);

@@ -12,7 +12,7 @@ namespace relay::driver {
 using DeviceMap = std::map<std::string, DeviceName>;
 inline constexpr const char* others_key = "default";
 
-// "cpu:1"; bad_option if it is no name of a device.
+// "cpu:1"; bad_option if there is no such kind of device.
 Result<DeviceName> find_device(const std::string& text);
 
 // bad_option if there is no such operator.

@@ -212,7 +212,7 @@ class Lowering {
 
   void add_opaque(const Group& g) {
     Step step;
-    step.transfer = g.transfer;
+    step.transfer = g.transfer.has_value();
     step.args = step.reads = g.params, step.writes = g.outputs;
     step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
     step.external = g.external;

@@ -5,16 +5,17 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/assign_devices.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
-#include "relay/lower/plan/devices.h"
 #include "relay/lower/plan/external.h"
 #include "relay/lower/plan/in_place.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
+#include "relay/transform/attributes.h"
 #include "relay/transform/partition/devices.h"
 
 namespace relay::lower {
@@ -163,6 +164,19 @@ class Planner {
     return ok();
   }
 
+  Transfer transfer_of(const ir::Call& call) const {
+    const ir::Call& copy = *transform::device_copy_of(call);
+    auto index = [&](const char* side) {
+      const std::string name = transform::attribute<std::string>(copy, side, "");
+      const Result<std::optional<DeviceName>> device = transform::device_of(name, call.span);
+      const auto at = std::find(options_.devices.begin(), options_.devices.end(),
+                                device ? device->value_or(DeviceName()) : DeviceName());
+      RELAY_CHECK(at != options_.devices.end(), "the program has no device {}", name);
+      return static_cast<int>(at - options_.devices.begin());
+    };
+    return {index("src_virtual_device"), index("dst_virtual_device")};
+  }
+
   // A copy to another device. Constants are wherever they are read, and need none.
   Status add_transfer(const ir::Call& call) {
     const std::vector<int> from = values_.at(call.args[0].get());
@@ -172,7 +186,7 @@ class Planner {
     g.params = from;
     g.te = opaque_stages(plan_, "device_copy", call.type, g.params);
     add_sources(g.te.sources, {call.span});
-    g.transfer = true;
+    g.transfer = transfer_of(call);
     g.outputs = {new_array(Array::Kind::Temporary, g.te.name, g.te.outputs[0]->shape, g.te.outputs[0]->dtype)};
     values_[&call] = g.outputs;
     plan_.groups.push_back(std::move(g));

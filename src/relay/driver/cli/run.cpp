@@ -209,6 +209,13 @@ static Status write_state(const StateFile& file, const std::vector<runtime::Valu
   return ok();
 }
 
+// ", 2 copies between devices (1 KiB)", or "".
+static std::string copies_text(const runtime::Report& run) {
+  if (run.transfers == 0) return "";
+  return format(", {} between devices ({})", plural(run.transfers, "copy", "copies"),
+                bytes_text(run.transferred_bytes));
+}
+
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
@@ -283,12 +290,8 @@ static Status run(const RunOptions& options) {
                      : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
                                              milliseconds(ready.cached->compile_ms))
                                     : format("read {}", milliseconds(ready.model.ms));
-  std::string copies;
-  if (what.transfers > 0)
-    copies = format(", {} between devices ({})", plural(what.transfers, "copy", "copies"),
-                    bytes_text(what.transferred_bytes));
-  print_message(format("{}{}, {}: {}, run {}{}", where, copies, in_words(executable.executor()), read, milliseconds(ms),
-                       what.planned ? " (the first run, with memory planning)" : ""));
+  print_message(format("{}{}, {}: {}, run {}{}", where, copies_text(what), in_words(executable.executor()), read,
+                       milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
 

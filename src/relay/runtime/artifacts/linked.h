@@ -43,8 +43,8 @@ struct LinkedProgram {
   int64_t memory_limit = 0;  // bytes, as in ExecutableOptions
 };
 
-// `program` is valid. corrupt_file if the library lacks a kernel, not_supported if a device is not there, incompatible_artifact if its functions are for
-// another version of native.h.
+// `program` is valid. corrupt_file if the library lacks a kernel, not_supported if a device is not there,
+// incompatible_artifact if its functions are for another version of native.h.
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
 
 // The plan of a segment; out_of_memory, with the largest consumers, if it needs more than the limit.

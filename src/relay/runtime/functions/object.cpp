@@ -106,7 +106,8 @@ TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims) {
 TensorObject* make_device_tensor(uint32_t id, std::span<const int64_t> dims, size_t bytes) {
   TensorObject* t = make_head(id, dims, TensorObject::OnDevice);
   if (t == nullptr) return nullptr;
-  t->data = device(id >> 16).allocate(std::max<size_t>(bytes, 1));
+  t->on = &device(id >> 16);
+  t->data = t->on->allocate(std::max<size_t>(bytes, 1));
   if (t->data == nullptr) {
     std::free(t);
     return nullptr;

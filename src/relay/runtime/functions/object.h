@@ -37,6 +37,7 @@ static_assert(sizeof(Object) == 16);
 // Tensors of up to this many bytes have their data in the object.
 constexpr size_t small_tensor_bytes = 64;
 
+class Device;
 struct TensorObject : Object {
   enum Storage : uint16_t {
     Inside,    // in the same block of memory
@@ -53,11 +54,12 @@ struct TensorObject : Object {
   uint32_t waits_for() const { return tag >> call_shift; }             // the number of a call, from 1
   bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be shared
 
-  void* data =
-      nullptr;  // an address in its device's memory: aligned to 64 bytes, or within a small object; for a Row, points to an element
+  // An address in its device's memory: aligned to 64 bytes, or within a small object; for a Row, that of an element.
+  void* data = nullptr;
   union {
     std::shared_ptr<const void>* owner = nullptr;
     Object* rows;
+    Device* on;  // OnDevice: the device that its id names, for freeing, when the id is lost
   };
   int64_t* dims() { return reinterpret_cast<int64_t*>(this + 1); }
   const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }

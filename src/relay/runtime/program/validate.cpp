@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/runtime/program/memories.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/program/program.h"
 
@@ -53,6 +54,7 @@ class Validator {
   void check(bool condition, Message&& message) {
     if (!condition) fail(DiagnosticKind::corrupt_file, std::string(message));
   }
+  void check_text(const std::string& problem) { check(problem.empty(), problem); }
   void limit(size_t count, size_t most, const char* what) {
     if (count > most)
       fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
@@ -73,14 +75,8 @@ class Validator {
 
   void devices() {
     limit(program_.devices.size(), Limits::devices, "devices");
-    check(!program_.devices.empty() && program_.devices[0].is_host(), "its first device is not the host");
-    for (size_t i = 0; i < program_.devices.size() && !failed_; ++i) {
-      const DeviceName& device = program_.devices[i];
-      text(device.kind, "a device's kind");
-      check(device.number >= 0, "a device's number is negative");
-      for (size_t j = 0; j < i; ++j)
-        check(program_.devices[j] != device, format("the device {} is there twice", str(device)));
-    }
+    for (const DeviceName& device : program_.devices) text(device.kind, "a device's kind");
+    if (!failed_) check_text(wrong_devices(program_.devices));
   }
 
   // Each constant without data is computed exactly once, from constants that exist by then.
@@ -165,31 +161,7 @@ class Validator {
     if (!failed_) repeats(f);
     if (!failed_) batching(f);
     if (!failed_) in_place(f);
-    if (!failed_) memories(f);
-  }
-
-  // Every step finds its arrays in the memory of the device that runs it.
-  void memories(const Segment& f) {
-    const bool on_host = program_.is_graph() || f.batching != Batching::None;
-    for (const Array& a : f.arrays) {
-      const bool outer = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
-      if (on_host && outer) check(a.memory == host_memory, "an input or output is not in the host's memory");
-      if (a.kind == Array::Kind::View)
-        check(a.memory == f.arrays[a.index].memory, "a view and its base are in two memories");
-      if (a.in_place)
-        check(a.memory == f.arrays[f.inputs[a.in_place->input]].memory, "an output has the storage of another memory");
-    }
-    for (uint32_t output : f.outputs)
-      if (program_.is_graph()) check(f.arrays[output].memory == host_memory, "an output is not in the host's memory");
-    for (const Step& step : f.steps) {
-      if (step.kind == Step::Kind::Copy) continue;
-      const bool anywhere = step.kind == Step::Kind::Kernel || step.kind == Step::Kind::KernelWhen;
-      const MemorySpace memory = anywhere ? f.device_of(step) : host_memory;
-      const uint32_t count = step.args.count - (step.kind == Step::Kind::KernelWhen ? 1 : 0);
-      for (uint32_t i = 0; i < step.args.count; ++i)
-        check(f.arrays[f.operands[step.args.begin + i]].memory == (i < count ? memory : host_memory),
-              format("an array of `{}` is not in the memory of its device", name_of(program_, f, step)));
-    }
+    if (!failed_) check_text(wrong_memory(program_, f));
   }
 
   // At most one output uses an input's storage, and it is written after all reads of the input. Steps that mention both

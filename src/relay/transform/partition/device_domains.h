@@ -1,7 +1,7 @@
 // The devices of all values of a program, by unification.
 //
-// The domain of a value has the structure of its type: a tensor is on one device; a tuple has a domain for each field, a
-// function one for each parameter and one for its result, a reference that of its content. Everything inside a data
+// The domain of a value has the structure of its type: a tensor is on one device; a tuple has a domain for each field,
+// a function one for each parameter and one for its result, a reference that of its content. Everything inside a data
 // value, and a value whose type is a type variable, is on one device. A function is on the same devices in all calls.
 //
 // The arguments and results of an operator are on one device, except those of on_device and device_copy, and the

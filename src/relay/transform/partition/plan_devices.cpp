@@ -11,7 +11,8 @@
 // is on the same devices in all its calls. Unconstrained values are on cpu:0, or on the device of option
 // plan_devices.default. If on_device does not constrain its result, the value may go to another device: then a copy
 // replaces it; otherwise it is dropped, and so is a copy to the value's own device. Two devices for one value are an
-// error. Arguments of vm.shape_of, shape_of and ndarray_size, which read only sizes, and constants may be on any device.
+// error. Arguments of vm.shape_of, shape_of and ndarray_size, which read only sizes, and constants may be on any
+// device.
 //
 // A function whose parameters or result are not all on cpu:0 is annotated: %x {virtual_device="cpu:1"} (the attribute
 // param_virtual_devices), result_virtual_device. The input program may contain such annotations; virtual_device of a

@@ -90,8 +90,8 @@ class _FromAnywhere(ExprMutator):
 
 
 def rewrite_annotated_ops(expr, fallback_device):
-    """Inserts copies: calls in on_device() are on that device, all others on the fallback device, a device or the number
-    of its kind (1 is the processor)."""
+    """Inserts copies: calls in on_device() are on that device, all others on the fallback device. It is a device or the
+    number of its kind (1 is the processor)."""
     if isinstance(fallback_device, int):
         fallback_device = Device(_KINDS.get(fallback_device, "cpu"))
     return _on(_FromAnywhere().visit(expr), [transform.PlanDevices(device_text(fallback_device))])

@@ -1,4 +1,4 @@
-#include "relay/lower/plan/devices.h"
+#include "relay/lower/assign_devices.h"
 
 #include <numeric>
 
@@ -24,6 +24,7 @@ class Devices {
       if (a.view) join(static_cast<int>(i), a.view->base, {});
     }
     for (const Group& g : plan_.groups) {
+      if (g.transfer) place(g.params[0], g.transfer->from, g), place(g.outputs[0], g.transfer->to, g);
       if (g.check || g.transfer) continue;
       for (const std::vector<int>* arrays : {&g.params, &g.outputs})
         for (int a : *arrays) join(a, g.outputs[0], g);
