@@ -1,6 +1,7 @@
 #include "relay/exec/build.h"
 
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/exec/device_code.h"
 #include "relay/exec/on_device.h"
 #include "relay/exec/segment.h"
 #include "relay/exec/signature.h"
@@ -72,8 +73,12 @@ const runtime::Program* native_functions(const Built& built, const BuildOptions&
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options) {
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                target_backend(options)->compile(built.kernels, native_functions(built, options)));
+  std::shared_ptr<const codegen::KernelLibrary> code = std::move(library);
+  if (code->source().empty()) {
+    RELAY_ASSIGN(code, with_opencl_source(built, std::move(code)));
+  }
   return runtime::Executable::create(
-      built.program, library,
+      built.program, code,
       {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit});
 }
 

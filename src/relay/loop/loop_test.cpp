@@ -288,7 +288,7 @@ std::string run_backwards(const Kernel& k, const std::vector<int64_t>& shape, in
 
 TEST(LoopPasses, SpreadKeepsTheMeaning) {
   int spread_kernels = 0;
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
     const Kernel k = random_kernel(seed);
     const FineTasks fine = spread(k);
     if (scalar::is_int(fine.per_task, 1)) continue;
