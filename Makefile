@@ -249,6 +249,9 @@ bench-ops: build ## Compare single operators with PyTorch and the limits of the 
 bench-random-kernels: setup product ## List kernels of random networks that are below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py
 
+bench-tune: setup product ## Tune the usual models and ten random networks, 5 minutes each
+	@$(PYTHON) bench/tune.py
+
 bench-programs: setup product ## Compare models that are programs with PyTorch
 	@$(PYTHON) bench/programs.py
 

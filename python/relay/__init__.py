@@ -46,6 +46,7 @@ from .run import html as _displays  # noqa: F401
 from .run.build_module import *  # noqa: F403
 from .run.compiled import Compiled, Port, compile, evaluate, load
 from .run.explorer import Explorer, explore
+from .run.tuning import Tuning, tune
 from .script import DataType, Script, ScriptError, data_type, script, unroll
 from .transform import differentiation, mixed_precision, run_passes, weights
 from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
@@ -90,6 +91,7 @@ __all__ = [
     "Script",
     "ScriptError",
     "ScopeBuilder",
+    "Tuning",
     "TypeFunctor",
     "TypeMutator",
     "TypeVisitor",
@@ -122,6 +124,7 @@ __all__ = [
     "save_param_dict",
     "script",
     "transform",
+    "tune",
     "unroll",
     "type_functor",
     "value_and_grad",

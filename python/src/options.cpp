@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "relay/driver/targets.h"
+#include "relay/driver/tuning.h"
 
 namespace relay::python {
 
@@ -176,6 +177,7 @@ static driver::Options options_of(const nb::dict& given) {
       set(one.name, one.help, nb::str(one.use.text), member);
   });
   value_or_throw(driver::check_options(out));
+  value_or_throw(driver::load_tuning_records(out));
   return out;
 }
 

@@ -11,9 +11,7 @@ from ..absent import reason_of
 
 _SCHEDULES = "schedules are data in Relay: see `relay opt --emit schedule` and docs/tour.md"
 _KERNELS = "the file of an operator contains its computation: see docs/add-an-operator.md"
-_TUNING = (
-    "rules choose kernels from a description of the machine; relay.compile(schedules=...) replaces a schedule by hand"
-)
+_TUNING = "relay.tune() measures the kernels of a whole model, and has no search spaces to define: see docs/tuning.md"
 ONE_DEVICE = "the processor is the only device: tvm.cpu()"
 
 # By the beginning of the name; the longest prefix counts.

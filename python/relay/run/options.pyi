@@ -26,6 +26,8 @@ class CompileOptions(TypedDict, total=False):
     numerics: str | None
     schedules: Mapping[str, str] | Mapping[int, str] | str | None
     batch_calls: bool | None
+    no_tuned: bool | None
+    records: str | None
     strict: bool | None
     threads: int | None
     executor: str | None

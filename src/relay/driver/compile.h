@@ -27,6 +27,8 @@ struct GroupReport {
   std::string name, rule;
   double flops = 0;
   bool scheduled_by_hand = false;
+  std::string key{};        // identifies the computation (lower/group_key.h)
+  bool tuned = false;       // true if a tuning record made the schedule
   std::string algorithm{};  // the algorithm that gave the group its form, or ""; by its cost model:
   double saved_ms = 0;      // per run
   int64_t added_bytes = 0;  // of constants that are stored in another form as well

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "relay/build/lower_program.h"
+#include "relay/cache/tuning_records.h"
 #include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
 #include "relay/driver/placement.h"
@@ -158,6 +159,10 @@ struct LowerOptions {
   lower::Numerics numerics = lower::Numerics::Fp32;
   std::map<std::string, std::string> schedules{};  // by group: text that replaces the rule's
   build::BatchCalls batch_calls = build::BatchCalls::Automatic;
+  bool no_tuned = false;
+  std::string records{};
+  cache::TuningRecords tuned{};
+  std::function<void(const lower::PlanTrace&)> trace_plan{};
   bool strict = false;
   lower::RuleSet refused_rules{};
   lower::Mutation injected_bug = lower::Mutation::None;
@@ -180,6 +185,15 @@ struct LowerOptions {
              "Let calls of a program's segments wait for each other and run together (docs/runtime.md)",
              {.flag = "--no-batch-calls",
               .flag_help = "Run each call of a segment alone, instead of several calls at once"}),
+      option("no_tuned", &LowerOptions::no_tuned,
+             "Leave out the schedules that `relay tune` has measured (docs/tuning.md)",
+             {.not_in_key = "the records that are used are in the key"}),
+      option("records", &LowerOptions::records,
+             "File with the records of `relay tune`, instead of tuning.db in the folder of the cache",
+             {.value = "FILE", .not_in_key = "the records that are used are in the key"}),
+      option("tuned", &LowerOptions::tuned, "The records.", internal("read from the file")),
+      option("trace_plan", &LowerOptions::trace_plan, "Called after every step of planning.",
+             internal("relay opt sets it", "it only observes")),
       option("strict", &LowerOptions::strict, "Fail if a schedule rule fails, instead of using a slower schedule"),
       option("refused_rules", &LowerOptions::refused_rules, "Rules whose schedules are treated as impossible to build.",
              internal("for tests and relay bisect")),

@@ -66,6 +66,7 @@ static Json key_of(const lower::Mutation& bug) { return static_cast<int>(bug); }
 static Json key_of(const lower::RuleSet& rules) { return lower::names(rules); }
 static Json key_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
 static Json key_of(const std::optional<runtime::Executor>& e) { return e ? Json(runtime::name(*e)) : Json(); }
+static Json key_of(const cache::TuningRecords& records) { return records.decisions; }
 static Json key_of(const Donated& donate) {
   Json out = Json::object();
   for (const auto& [input, result] : donate)

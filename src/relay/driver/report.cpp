@@ -54,7 +54,8 @@ std::string json(const CompileReport& report, bool times) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
                       {"flops", group.flops},
-                      {"scheduled_by_hand", group.scheduled_by_hand}});
+                      {"scheduled_by_hand", group.scheduled_by_hand},
+                      {"tuned", group.tuned}});
     if (group.algorithm.empty()) continue;
     groups.back()["algorithm"] = group.algorithm;
     groups.back()["saved_ms"] = group.saved_ms;

@@ -270,6 +270,7 @@ class Lowering {
 
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule, options_.target);
     add_lowered(g, name, stages, draft, flops);
+    out_.groups.back().key = std::move(scheduled.key), out_.groups.back().tuned = scheduled.tuned;
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       te::Tensors results = b.secondary_roots;
@@ -326,7 +327,7 @@ class Lowering {
                    const std::map<std::string, KernelFlops>& flops) {
     LoweredGroup group;
     group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
-    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
+    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources, group.choices = draft.choices.all;
     if (g.form.schedule && draft.used.count(g.form.schedule->rule))  // its loops may have another form
       group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     for (const auto& [kernel, count] : flops) group.flops += count.known;

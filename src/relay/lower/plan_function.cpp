@@ -1,6 +1,7 @@
 #include "relay/lower/plan_function.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
@@ -26,6 +27,17 @@ class Planner {
  public:
   explicit Planner(const LowerOptions& options) : options_(options) {}
   Result<FunctionPlan> run(const ir::FunctionRef& function) {
+    function_ = function;
+#define RELAY_PLAN_STEP(name, purpose) RELAY_RETURN_IF_ERROR(timed(#name, purpose, [&] { return name(); }));
+#include "relay/lower/plan/steps.def"
+#undef RELAY_PLAN_STEP
+    return std::move(plan_);
+  }
+
+ private:
+  // --- the steps of steps.def ----------------------------------------------------------------------------------------
+  Status form_groups() {
+    const ir::FunctionRef& function = function_;
     for (size_t i = 0; i < function->params.size(); ++i)
       RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
     ir::Expr body = function->body;
@@ -36,25 +48,33 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
-    apply_algorithms(plan_, options_, Point::BeforeOrders);
-    choose_order();
-    // The places of windows are known now; halos are chosen later, since whole tiles read further.
-    apply_algorithms(plan_, options_, Point::AfterOrders);
-    apply_algorithms(plan_, options_, Point::Last);
-    split_outputs();
+    return ok();
+  }
+  void join_groups() { apply_algorithms(plan_, options_, Point::BeforeOrders); }
+  // The places of windows are known now; halos are chosen later, since whole tiles read further.
+  void give_forms() { apply_algorithms(plan_, options_, Point::AfterOrders); }
+  void merge_groups() { apply_algorithms(plan_, options_, Point::Last); }
+  void find_in_place() {
     if (!options_.calls) find_in_place_outputs(plan_);
-    make_views(plan_);
-    choose_halos();
-    choose_row_padding();
-    lay_out_views();
-    copy_checked_indices(plan_);
-    copy_opaque_arrays(plan_);
-    split_recurrences(plan_);
-    RELAY_RETURN_IF_ERROR(assign_devices(plan_, options_));
-    return std::move(plan_);
+  }
+  void make_views() { lower::make_views(plan_); }
+  void copy_indices() { copy_checked_indices(plan_); }
+  void copy_opaque() { copy_opaque_arrays(plan_); }
+  void split_recurrences() { lower::split_recurrences(plan_); }
+  Status place_on_devices() { return assign_devices(plan_, options_); }
+
+  template <class Step>
+  Status timed(const char* name, const char* purpose, Step&& step) {
+    const auto begin = std::chrono::steady_clock::now();
+    if constexpr (std::is_void_v<decltype(step())>)
+      step();
+    else
+      RELAY_RETURN_IF_ERROR(step());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    if (options_.trace_plan) options_.trace_plan({name, purpose, seconds.count(), plan_});
+    return ok();
   }
 
- private:
   int new_array(Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
     return add_array(plan_, kind, std::move(name), shape, dtype);
   }
@@ -502,6 +522,7 @@ class Planner {
   }
 
   const LowerOptions& options_;
+  ir::FunctionRef function_;
   FunctionPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   std::set<int> computed_ahead_;     // results that are constants

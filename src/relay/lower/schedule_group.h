@@ -18,6 +18,8 @@ struct ScheduledGroup {
   // Set if the refused schedule has a form that the function's plan decides: the function has to be planned without it.
   // Nothing is built.
   std::optional<Rule> failed_algorithm{};
+  std::string key{};   // group_key()
+  bool tuned = false;  // true if measured decisions made the schedule
 };
 
 // The storage of an output, unless a rule computes it in a view of other dimensions.

@@ -21,6 +21,7 @@ OWN_FLAGS = {
     "--emit": "the form of the file",
     "--aot": "the option executor, in the form that suits a file",
     "--json": "the form of the report",
+    "--candidates": "a second result",
     **dict.fromkeys(["--name", "--weights-file", "--library-math", "--memory-limit", "--input"], "C projects"),
 }
 OWN_PARAMETERS = {

@@ -9,6 +9,7 @@
 #include "relay/loop/loop.h"
 #include "relay/lower/group/index_check.h"
 #include "relay/lower/plan/external_code.h"
+#include "relay/lower/rules/candidates.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
@@ -101,6 +102,9 @@ struct LoweredGroup {
   double flops = 0;
   std::optional<Rule> algorithm{};  // the algorithm that gave the group its form, with the expected gain
   Gain gain{};
+  std::string key{};                      // group_key(): identifies the computation
+  std::vector<ScheduleChoice> choices{};  // of the rules, with the options that they considered
+  bool tuned = false;                     // true if measured decisions made the schedule
   std::vector<Span> sources{};  // places of the calls that it computes, without duplicates; for a copy, of those that
                                 // need it
 };
