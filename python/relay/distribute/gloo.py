@@ -1,0 +1,110 @@
+"""Workers that are processes, connected by torch.distributed's gloo.
+
+A worker learns its number and the others' address from the environment that torch.distributed.run sets: RANK,
+WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import threading
+
+import numpy as np
+
+from ..errors import InputError, bad_option, wrong_input
+from .ranks import Alone, Link, LostWorker
+
+_TAGS = 1 << 30
+
+
+class Gloo:
+    """The link between processes. ranks: of the mesh, divided among the workers in order."""
+
+    def __init__(self, ranks: int, limit: float = 60.0):
+        import torch.distributed as distributed
+
+        self._distributed = distributed
+        if not distributed.is_initialized():
+            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=limit))
+        self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
+        check_workers(ranks, self.workers)
+        self._sent: list = []
+        self._lock = threading.Lock()
+
+    def worker(self, rank: int) -> int:
+        """The worker that hosts a rank."""
+        return rank * self.workers // self.ranks
+
+    def _tag(self, source: int, to: int, tag: int) -> int:
+        return ((tag * self.ranks + source) * self.ranks + to) % _TAGS
+
+    def send(self, source: int, to: int, tag: int, value: np.ndarray) -> None:
+        """Sends an array without waiting until it arrives."""
+        tensor = _bytes(value)
+        try:
+            sent = self._distributed.isend(tensor, self.worker(to), tag=self._tag(source, to, tag))
+        except RuntimeError as error:
+            raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_first_line(error)})") from error
+        with self._lock:
+            self._sent = [(work, kept) for work, kept in self._sent if not work.is_completed()]
+            self._sent.append((sent, tensor))
+
+    def receive(self, source: int, to: int, tag: int, value: np.ndarray, limit: float) -> None:
+        """Receives an array of this type into `value`."""
+        try:
+            work = self._distributed.irecv(_bytes(value), self.worker(source), tag=self._tag(source, to, tag))
+            work.wait(datetime.timedelta(seconds=limit))
+        except RuntimeError as error:
+            raise LostWorker(_first_line(error)) from error
+
+    def barrier(self) -> None:
+        """Waits for all workers."""
+        try:
+            self._distributed.barrier()
+        except RuntimeError as error:
+            raise LostWorker(f"a worker is gone: {_first_line(error)}") from error
+
+    def gathered(self, value: object) -> list:
+        """Returns the objects of all workers."""
+        out: list = [None] * self.workers
+        try:
+            self._distributed.all_gather_object(out, value)
+        except RuntimeError as error:
+            raise LostWorker(f"a worker is gone: {_first_line(error)}") from error
+        return out
+
+
+def check_workers(ranks: int, workers: int) -> None:
+    """Raises a diagnostic if the ranks cannot be divided among the workers."""
+    if workers > ranks or ranks % workers:
+        fitting = [n for n in range(1, ranks + 1) if ranks % n == 0]
+        raise bad_option(
+            f"{workers} workers cannot host the {ranks} ranks of the mesh in equal parts",
+            f"start one of {', '.join(map(str, fitting))} workers",
+        )
+
+
+def link_of(ranks: int, limit: float = 60.0) -> Link:
+    """Returns the link to the other workers, if the environment names any."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return Alone()
+    try:
+        return Gloo(ranks, limit)
+    except InputError:
+        raise
+    except (RuntimeError, ValueError) as error:
+        raise wrong_input(
+            f"the workers cannot be connected: {_first_line(error)}",
+            "start them with `relay train --workers N SCRIPT`, which sets RANK, WORLD_SIZE and MASTER_ADDR",
+        ) from error
+
+
+def _bytes(value: np.ndarray):
+    import torch
+
+    return torch.from_numpy(value.reshape(-1).view(np.uint8))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0][:200]
