@@ -10,9 +10,9 @@ See docs/distributed-training.md.
 from .annotations import annotate, annotations, shard
 from .checkpoints import ShardedCheckpoints
 from .mesh import Mesh, Sharding
-from .partition import Partitioned, partition
+from .partitioning import Partitioned, partition
 from .ranks import LostWorker
-from .simulate import merged, simulate
+from .simulator import merged, simulate
 from .training import Step
 
 __all__ = [

@@ -16,7 +16,7 @@ from ..errors import bad_option, wrong_input
 from ..ir.pass_infra import run_passes
 from ..train.formulas import tree_sum
 from ..train.losses import Loss
-from .partition import size_in_bytes
+from .partitioning import size_in_bytes
 from .rules import tensors_of
 from .straight import Straight, chained, straight
 

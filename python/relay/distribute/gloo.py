@@ -45,7 +45,7 @@ class Gloo:
         try:
             sent = self._distributed.isend(tensor, self.worker(to), tag=self._tag(source, to, tag))
         except RuntimeError as error:
-            raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_first_line(error)})") from error
+            raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_reason(error)})") from error
         with self._lock:
             self._sent = [(work, kept) for work, kept in self._sent if not work.is_completed()]
             self._sent.append((sent, tensor))
@@ -56,14 +56,14 @@ class Gloo:
             work = self._distributed.irecv(_bytes(value), self.worker(source), tag=self._tag(source, to, tag))
             work.wait(datetime.timedelta(seconds=limit))
         except RuntimeError as error:
-            raise LostWorker(_first_line(error)) from error
+            raise LostWorker(_reason(error)) from error
 
     def barrier(self) -> None:
         """Waits for all workers."""
         try:
             self._distributed.barrier()
         except RuntimeError as error:
-            raise LostWorker(f"a worker is gone: {_first_line(error)}") from error
+            raise LostWorker(f"a worker is gone: {_reason(error)}") from error
 
     def gathered(self, value: object) -> list:
         """Returns the objects of all workers."""
@@ -71,7 +71,7 @@ class Gloo:
         try:
             self._distributed.all_gather_object(out, value)
         except RuntimeError as error:
-            raise LostWorker(f"a worker is gone: {_first_line(error)}") from error
+            raise LostWorker(f"a worker is gone: {_reason(error)}") from error
         return out
 
 
@@ -95,7 +95,7 @@ def link_of(ranks: int, limit: float = 60.0) -> Link:
         raise
     except (RuntimeError, ValueError) as error:
         raise wrong_input(
-            f"the workers cannot be connected: {_first_line(error)}",
+            f"the workers cannot be connected: {_reason(error)}",
             "start them with `relay train --workers N SCRIPT`, which sets RANK, WORLD_SIZE and MASTER_ADDR",
         ) from error
 
@@ -106,5 +106,11 @@ def _bytes(value: np.ndarray):
     return torch.from_numpy(value.reshape(-1).view(np.uint8))
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0][:200]
+def _reason(error: BaseException) -> str:
+    """Returns the reason of an error in gloo's transport, in words."""
+    text = str(error)
+    if "timeout" in text.lower() or "timed out" in text.lower():
+        return "no answer in time"
+    if "Connection closed by peer" in text or "reset by peer" in text or "Broken pipe" in text:
+        return "its process has ended"
+    return text.strip().splitlines()[0][:200]

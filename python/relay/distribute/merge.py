@@ -9,7 +9,7 @@ from .. import _core, op
 from .._core import Call, Expr, Function, IRModule, Tuple, TupleGetItem, Var
 from ..ir.pass_infra import run_passes
 from .collectives import is_collective
-from .partition import size_in_bytes
+from .partitioning import size_in_bytes
 from .straight import Straight, chained, straight
 
 

@@ -5,7 +5,7 @@
     for x, y in data:                      # every worker reads the whole batch, and computes its ranks' parts
         value = step(x, y)
 
-The program of a step (relay.train.program) is divided as any other (relay.distribute.partition). Batches are divided
+The program of a step (relay.train.program) is divided as any other (relay.distribute.partitioning). Batches are divided
 along the axis `data`, parameters as `shardings` say, and their moments as the parameters. ZeRO only changes shardings:
 with 1 and 2, moments are also divided along `data`; with 3, parameters too. The collectives follow from that.
 """
@@ -32,7 +32,7 @@ from .annotations import annotate
 from .collectives import running_as
 from .gloo import link_of
 from .mesh import Mesh, Sharding, as_sharding
-from .partition import Partitioned, partition
+from .partitioning import Partitioned, partition
 from .ranks import Link, Post, Rank
 from .sequences import compare, sequence_of
 

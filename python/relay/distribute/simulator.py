@@ -18,7 +18,7 @@ from ..ir.pass_infra import run_passes
 from ..run.compiled import evaluate
 from .collectives import is_collective, tree
 from .mesh import Mesh, Sharding
-from .partition import Partitioned
+from .partitioning import Partitioned
 from .sequences import check_sequences
 from .straight import Straight, chained, straight
 
