@@ -5,7 +5,7 @@ The time of a step is that of compute, of collectives that are not hidden behind
 whose schedule is run on paper. Collectives take the time of rings: alpha for each message, beta for each byte
 (machines.py).
 
-    python -m relay.distribute plan-cluster llama-3-70b --devices 1024 --memory 80G --batch 2048
+    relay plan-cluster llama-3-70b --devices 1024 --memory 80G --batch 2048
 """
 
 from __future__ import annotations
@@ -137,9 +137,8 @@ def _layer_seconds(model: Model, machine: Machine, at: Layout, tokens: float) ->
     width = min(model.hidden, model.ffn / at.tensor)
     reached = machine.efficiency(tokens, width)
     moved = tokens * model.hidden * (20 + 40 / at.tensor) * 2
-    return (
-        products / (machine.flops * reached) + attention / (machine.flops * reached * 0.6) + moved / machine.bandwidth
-    )
+    compute = products / (machine.flops * reached) + attention / (machine.flops * reached * 0.6)
+    return compute + moved / machine.bandwidth + machine.launch
 
 
 def _pipelined(at: Layout, micros: int, stage: float, hop: float) -> tuple[float, float]:

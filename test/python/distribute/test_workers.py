@@ -18,7 +18,7 @@ STEPS = 8
 
 
 def start(folder, workers, *more, restarts=3, kind="zero1", steps=STEPS):
-    command = [sys.executable, "-m", "relay.distribute", "train", f"--workers={workers}", f"--restarts={restarts}"]
+    command = [sys.executable, "-m", "relay", "train", f"--workers={workers}", f"--restarts={restarts}"]
     with open(pathlib.Path(folder) / "log", "w") as log:
         return subprocess.Popen([*command, SCRIPT, str(folder), str(steps), f"--kind={kind}", *more], stderr=log)
 
