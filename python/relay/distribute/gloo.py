@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import threading
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..errors import InputError, bad_option, wrong_input
 from .ranks import Alone, Link, LostWorker
 
 _TAGS = 1 << 30
+_STARTING = 300.0  # seconds to wait for workers that still compile
 
 
 class Gloo:
@@ -26,9 +28,10 @@ class Gloo:
 
         self._distributed = distributed
         if not distributed.is_initialized():
-            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=limit))
+            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _STARTING)))
         self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
         check_workers(ranks, self.workers)
+        self._limit = datetime.timedelta(seconds=limit)
         self._sent: list = []
         self._lock = threading.Lock()
 
@@ -61,9 +64,9 @@ class Gloo:
     def barrier(self) -> None:
         """Waits for all workers."""
         try:
-            self._distributed.barrier()
+            self._distributed.monitored_barrier(timeout=self._limit)
         except RuntimeError as error:
-            raise LostWorker(f"a worker is gone: {_reason(error)}") from error
+            raise self._absent(error) from error
 
     def gathered(self, value: object) -> list:
         """Returns the objects of all workers."""
@@ -71,8 +74,18 @@ class Gloo:
         try:
             self._distributed.all_gather_object(out, value)
         except RuntimeError as error:
-            raise LostWorker(f"a worker is gone: {_reason(error)}") from error
+            raise self._absent(error) from error
         return out
+
+    def _absent(self, error: RuntimeError) -> LostWorker:
+        """Returns the error for a worker that does not arrive where all of them meet."""
+        found = re.search(r"[Rr]ank (\d+) failed to pass", str(error))
+        who = f"worker {found[1]}" if found else "a worker"
+        told = wrong_input(
+            f"worker {self.me} waits for {who} at a checkpoint or at the start: {_reason(error)}",
+            "the worker is dead, stopped or too slow. Resume from the last checkpoint, or raise the time limit",
+        )
+        return LostWorker(told.args[0], told.diagnostics)
 
 
 def check_workers(ranks: int, workers: int) -> None:
@@ -109,7 +122,7 @@ def _bytes(value: np.ndarray):
 def _reason(error: BaseException) -> str:
     """Returns the reason of an error in gloo's transport, in words."""
     text = str(error)
-    if "timeout" in text.lower() or "timed out" in text.lower():
+    if "timeout" in text.lower() or "timed out" in text.lower() or "failed to pass" in text:
         return "no answer in time"
     if "Connection closed by peer" in text or "reset by peer" in text or "Broken pipe" in text:
         return "its process has ended"

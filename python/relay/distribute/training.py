@@ -12,6 +12,7 @@ with 1 and 2, moments are also divided along `data`; with 3, parameters too. The
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import math
 import threading
@@ -31,6 +32,7 @@ from ..train.step import NotFinite, planned, starting_arrays
 from .annotations import annotate
 from .collectives import running_as
 from .gloo import link_of
+from .merge import merge_collectives
 from .mesh import Mesh, Sharding, as_sharding
 from .partitioning import Partitioned, partition
 from .ranks import Link, Post, Rank
@@ -115,7 +117,8 @@ class _Runner:
         shardings |= {f"={i}": shardings[name] for name, i in program.donate.items()}
         stored = set(layout.plan.optimisers) if layout.zero == 3 else set()
         module = annotate(program.module, layout.mesh, shardings)
-        self.divided: Partitioned = partition(module, stored=stored)
+        divided = partition(module, stored=stored)
+        self.divided: Partitioned = dataclasses.replace(divided, module=merge_collectives(divided.module))
         self.compiled = compile(self.divided.module, donate=program.donate, **options)
         self.batch = layout.plan.loss.batch
         self._ranks = ranks
@@ -302,7 +305,8 @@ class Step:
 
     @property
     def divided(self) -> Partitioned:
-        """The divided program of a step, or of its last micro-batch."""
+        """The divided program of a step, or of its last micro-batch. `moved` lists the collectives before small ones
+        were merged."""
         return self._runners[0].divided
 
     @property

@@ -45,10 +45,13 @@ def test_nanotrons_order_of_layouts():
     assert speeds == sorted(speeds, reverse=True)
 
 
-@pytest.mark.parametrize(
-    "name, parameters",
-    [("gpt-175b", 175e9), ("llama-3-8b", 8.03e9), ("llama-3-70b", 70.6e9), ("llama-3-405b", 405.9e9)],
-)
+PARAMETERS = {"gpt-175b": 175e9, "llama-3-8b": 8.03e9, "llama-3-70b": 70.6e9, "llama-3-405b": 405.9e9}
+
+
+PARAMETERS = {"gpt-175b": 175e9, "llama-3-8b": 8.03e9, "llama-3-70b": 70.6e9, "llama-3-405b": 405.9e9}
+
+
+@pytest.mark.parametrize("name, parameters", PARAMETERS.items())
 def test_parameters_of_models(name, parameters):
     assert MODELS[name].parameters == pytest.approx(parameters, rel=0.01)
 
