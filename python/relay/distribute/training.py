@@ -216,13 +216,19 @@ class Step:
         """Compares the programs of all workers before the first run."""
         if not hasattr(self.link, "gathered"):
             return
-        mine = [[sequence_of(one.divided.module) for one in self._runners], str(self.mesh)]
+        target = f"{self.report['target']}, numerics {self.report['numerics']}"
+        mine = [[sequence_of(one.divided.module) for one in self._runners], str(self.mesh), target]
         everyone = self.link.gathered(mine)
-        for worker, (_, mesh) in enumerate(everyone):
+        for worker, (_, mesh, there) in enumerate(everyone):
             if mesh != str(self.mesh):
                 raise wrong_input(
                     f"worker {worker} has the mesh {mesh}, and worker {self.me} has {self.mesh}",
                     "start all workers with one script and the same arguments",
+                )
+            if there != target:  # ranks that should agree would part in the last bits
+                raise wrong_input(
+                    f"worker {worker} compiles for {there}, and worker {self.me} for {target}",
+                    "compile for one processor that all machines have: Step(.., target=..)",
                 )
         for at in range(len(self._runners)):
             compare([everyone[self.link.worker(rank)][0][at] for rank in range(self.mesh.size)], self.mesh)

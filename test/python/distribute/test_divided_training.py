@@ -1,12 +1,14 @@
 """Training on several ranks, which one process hosts: equal to one rank, and to each other bit for bit."""
 
+import collections
+
 import divided_training
 import numpy as np
 import pytest
 import relay.distribute as distribute
 import relay.train as train
 from divided_training import GPT_TENSOR, MLP_TENSOR, bits, losses
-from relay.distribute import collectives, ranks
+from relay.distribute import ranks
 
 import relay
 
@@ -97,6 +99,33 @@ def on_ranks(values):
         return [one.result() for one in work]
 
 
+@pytest.mark.parametrize("options", [{}, {"zero": 1}, {"zero": 3}], ids=["zero0", "zero1", "zero3"])
+def test_predicted_bytes_are_sent(options, monkeypatch):
+    rng = np.random.default_rng(0)
+    params = {
+        "a": rng.standard_normal((256, 128), dtype="float32"),
+        "b": rng.standard_normal((64, 256), dtype="float32"),
+    }
+
+    def loss(p, x):
+        y = relay.nn.dense(relay.tanh(relay.nn.dense(x, p["a"])), p["b"])
+        return relay.mean(y * y)
+
+    step = distribute.Step(loss, params, {"x": (8, 128)}, mesh=distribute.Mesh(data=4), **options)
+    sent = collections.Counter()
+    send = ranks.Post.send
+
+    def counted(self, source, to, tag, value):
+        sent[source] += value.nbytes
+        send(self, source, to, tag, value)
+
+    monkeypatch.setattr(ranks.Post, "send", counted)
+    step(rng.standard_normal((8, 128), dtype="float32"))
+    # Scalars are sent whole to all ranks, so that one round is enough.
+    for rank in range(4):
+        assert sent[rank] == pytest.approx(sum(one.bytes for one in step.divided.moved), rel=0.01)
+
+
 @pytest.mark.parametrize("fault", ["order", "missing", "twice"])
 def test_planted_faults_turn_bits(fault, monkeypatch):
     step, batch = divided(divided_training.mlp, {"data": 4})
@@ -104,10 +133,10 @@ def test_planted_faults_turn_bits(fault, monkeypatch):
     right = bits(step.params)
     if fault == "order":
         monkeypatch.setattr(
-            ranks, "tree", lambda values, combine: collectives.tree(values[::2] + values[1::2], combine)
+            ranks, "tree", lambda values, combine: distribute.collectives.tree(values[::2] + values[1::2], combine)
         )
     elif fault == "missing":
-        monkeypatch.setattr(ranks, "tree", lambda values, combine: collectives.tree(values[:-1], combine))
+        monkeypatch.setattr(ranks, "tree", lambda values, combine: distribute.collectives.tree(values[:-1], combine))
     else:
         place = distribute.Sharding.place
         monkeypatch.setattr(
