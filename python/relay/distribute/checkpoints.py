@@ -41,16 +41,16 @@ class ShardedCheckpoints(Checkpoints):
         hidden = self.folder / f"{HIDDEN}{name}"
         if step.me == 0:
             self._attempt(hidden, lambda: (self._remove_hidden(), hidden.mkdir(parents=True)))
-        everyone_at(step)
+        step.link.barrier()
         files: dict[str, dict] = {}
         self._attempt(hidden, lambda: files.update(self._write_ranks(hidden, step)))
-        all_files = {file: facts for one in gathered(step, files) for file, facts in one.items()}
+        all_files = {file: facts for one in step.link.gathered(files) for file, facts in one.items()}
         if step.me == 0:
             manifest = {"format": FORMAT, "step": step.count, "calls": step.calls, "micro": micro, "extra": extra}
             manifest |= {"of": identity_of(step), "data": None if data is None else data.state(), "files": all_files}
             manifest |= {"mesh": str(step.mesh), "tensors": tensors_of(step)}
             self._attempt(hidden, lambda: self._publish(hidden, name, manifest))
-        everyone_at(step)
+        step.link.barrier()
 
     def _attempt(self, hidden: Path, write) -> None:
         try:
@@ -95,7 +95,7 @@ class ShardedCheckpoints(Checkpoints):
 
         anyway: also load a checkpoint of another mesh, program, processor or version, if its tensors fit. Bits may then
         differ from those of an undisturbed training."""
-        everyone_at(step)
+        step.link.barrier(starting=True)
         chosen = name or self.latest()
         if chosen is None:
             return False
@@ -159,17 +159,6 @@ class _Whole:
                 place = sharding.place(shape, self.mesh, rank)
                 out[place] = tensors[name].reshape(out[place].shape)
         return out
-
-
-def everyone_at(step: Step) -> None:
-    """Waits for all workers."""
-    if hasattr(step.link, "barrier"):
-        step.link.barrier()
-
-
-def gathered(step: Step, value: Any) -> list:
-    """Returns the values of all workers."""
-    return step.link.gathered(value) if hasattr(step.link, "gathered") else [value]
 
 
 def tensors_of(step: Step) -> dict[str, dict]:

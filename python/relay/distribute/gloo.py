@@ -10,6 +10,7 @@ import datetime
 import os
 import re
 import threading
+from typing import Any
 
 import numpy as np
 
@@ -61,14 +62,15 @@ class Gloo:
         except RuntimeError as error:
             raise LostWorker(_reason(error)) from error
 
-    def barrier(self) -> None:
-        """Waits for all workers."""
+    def barrier(self, *, starting: bool = False) -> None:
+        """Waits for all workers. starting: others may still compile."""
+        limit = max(self._limit, datetime.timedelta(seconds=_STARTING)) if starting else self._limit
         try:
-            self._distributed.monitored_barrier(timeout=self._limit)
+            self._distributed.monitored_barrier(timeout=limit)
         except RuntimeError as error:
             raise self._absent(error) from error
 
-    def gathered(self, value: object) -> list:
+    def gathered(self, value: Any) -> list:
         """Returns the objects of all workers."""
         out: list = [None] * self.workers
         try:

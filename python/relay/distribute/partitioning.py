@@ -76,7 +76,6 @@ class _Value:
     name: str
     type: TensorType  # the whole one
     forms: dict[State, Expr]
-    uses: int = 0
     stored: bool = False  # divided to save memory only: gathered at each use, not kept
 
 

@@ -135,7 +135,7 @@ class Pipeline:
         self.batch = self.plan.loss.batch
         cut = cut_pipeline(self.plan.loss, self.stages)
         self.link = link if link is not None else link_of(ranks, limit)
-        self.me = getattr(self.link, "me", 0)
+        self.me = self.link.me
         self.ranks = [rank for rank in range(ranks) if self.link.worker(rank) == self.me]
         self.post = Post(self.link, limit, slow, report)
         options = {"threads": 1} | options
@@ -274,7 +274,7 @@ class Pipeline:
         for running in self._running.values():
             values = zip(running.stage.parameters, running.parameters, strict=True)
             mine |= {name: value.copy() for name, value in values}
-        everyone = self.link.gathered(mine) if hasattr(self.link, "gathered") else [mine]
+        everyone = self.link.gathered(mine)
         found = {name: value for one in everyone for name, value in one.items()}
         unused = {name: value for name, value in flatten(self._nested).items() if name not in found}
         return rebuilt(self._nested, unused | found)

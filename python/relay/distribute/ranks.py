@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,7 +26,9 @@ class LostWorker(InputError):
 
 
 class Link(Protocol):
-    """Messages to ranks of other workers."""
+    """Messages to ranks of other workers. me: the number of this worker."""
+
+    me: int
 
     def send(self, source: int, to: int, tag: int, value: np.ndarray) -> None:
         """Sends an array without waiting until it arrives."""
@@ -37,9 +39,17 @@ class Link(Protocol):
     def worker(self, rank: int) -> int:
         """The worker that hosts a rank."""
 
+    def barrier(self, *, starting: bool = False) -> None:
+        """Waits for all workers. starting: others may still compile."""
+
+    def gathered(self, value: Any) -> list:
+        """Returns the values of all workers."""
+
 
 class Alone:
     """The link of a worker that hosts all ranks."""
+
+    me = 0
 
     def worker(self, rank: int) -> int:
         return 0
@@ -48,6 +58,12 @@ class Alone:
         raise AssertionError("all ranks are here")
 
     receive = send
+
+    def barrier(self, *, starting: bool = False) -> None:
+        """There is no other worker."""
+
+    def gathered(self, value: Any) -> list:
+        return [value]
 
 
 class Post:

@@ -192,7 +192,7 @@ class Step:
         self.batch = self.plan.loss.batch
         self.layout = _Layout(mesh, data if data in mesh.axes else None, zero, shardings or {}, self.plan)
         self.link = link if link is not None else link_of(mesh.size, limit)
-        self.me = getattr(self.link, "me", 0)
+        self.me = self.link.me
         self.ranks = [rank for rank in range(mesh.size) if self.link.worker(rank) == self.me]
         self.post = Post(self.link, limit, slow, report)
         arrays = starting_arrays(self.plan, whole, seed)
@@ -214,8 +214,6 @@ class Step:
 
     def _check_others(self) -> None:
         """Compares the programs of all workers before the first run."""
-        if not hasattr(self.link, "gathered"):
-            return
         target = f"{self.report['target']}, numerics {self.report['numerics']}"
         mine = [[sequence_of(one.divided.module) for one in self._runners], str(self.mesh), target]
         everyone = self.link.gathered(mine)
@@ -327,7 +325,7 @@ class Step:
             rank: {name: self.parts[rank][name] for name in names if self.shardings[name].owns(self.mesh, rank)}
             for rank in self.ranks
         }
-        everyone = self.link.gathered(mine) if hasattr(self.link, "gathered") else [mine]
+        everyone = self.link.gathered(mine)
         out = {name: np.empty(self.shapes[name], self.parts[self.ranks[0]][name].dtype) for name in names}
         for worker in everyone:
             for rank, owned in worker.items():
