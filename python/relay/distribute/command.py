@@ -6,7 +6,8 @@ import argparse
 import os
 import sys
 
-from ..errors import CompileError
+from ..errors import CompileError, bad_option, wrong_input
+from .gloo import check_torch
 from .machines import MACHINES, MODELS, bytes_of, model_of
 from .plan_cluster import report
 
@@ -35,6 +36,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def run_workers(workers: int, restarts: int, script: str, arguments: list[str]) -> int:
     """Runs a script on workers under PyTorch's elastic agent, which starts all of them again after a failure."""
+    check_torch()
+    if workers < 1 or restarts < 0:
+        raise bad_option(f"{workers} workers and {restarts} restarts", "give 1 worker or more, and 0 restarts or more")
+    if not os.path.isfile(script):
+        raise wrong_input(f"there is no file {script}", "name a Python script: relay train --workers 4 script.py")
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import main
 

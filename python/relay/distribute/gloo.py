@@ -7,6 +7,7 @@ WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 from __future__ import annotations
 
 import datetime
+import importlib.util
 import os
 import re
 import threading
@@ -41,7 +42,8 @@ class Gloo:
         return rank * self.workers // self.ranks
 
     def _tag(self, source: int, to: int, tag: int) -> int:
-        return ((tag * self.ranks + source) * self.ranks + to) % _TAGS
+        each = self.ranks // self.workers  # messages between two workers differ by the ranks on each of them
+        return ((tag * each + source % each) * each + to % each) % _TAGS
 
     def send(self, source: int, to: int, tag: int, value: np.ndarray) -> None:
         """Sends an array without waiting until it arrives."""
@@ -100,10 +102,17 @@ def check_workers(ranks: int, workers: int) -> None:
         )
 
 
+def check_torch() -> None:
+    """Raises a diagnostic if PyTorch is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        raise bad_option("training on several workers needs PyTorch, which is not installed", "pip install torch")
+
+
 def link_of(ranks: int, limit: float = 60.0) -> Link:
     """Returns the link to the other workers, if the environment names any."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return Alone()
+    check_torch()
     try:
         return Gloo(ranks, limit)
     except InputError:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import relay.distribute as distribute
 import relay.train as train
-from relay.distribute import gloo, machines, merge, plan_cluster, sequences, simulator
+from relay.distribute import command, gloo, machines, merge, plan_cluster, sequences, simulator
 
 import relay
 from relay import _core
@@ -104,6 +104,13 @@ def test_batches():
 def test_workers_that_do_not_divide_the_ranks():
     with pytest.raises(relay.InputError, match="3 workers cannot host the 4 ranks of the mesh(.|\n)*1, 2, 4 workers"):
         gloo.check_workers(4, 3)
+
+
+def test_commands(capsys):
+    assert command.main(["train", "--workers=2", "absent.py"]) == 1
+    assert "there is no file absent.py" in capsys.readouterr().err
+    assert command.main(["train", "--workers=0", __file__]) == 1
+    assert "0 workers and 3 restarts" in capsys.readouterr().err
 
 
 def test_clusters(tmp_path):

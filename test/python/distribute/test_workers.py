@@ -64,7 +64,7 @@ def test_two_workers_of_which_one_is_killed(tmp_path, undisturbed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["data", "zero1", "zero3", "tensor", "both"])
+@pytest.mark.parametrize("kind", ["data", "zero1", "zero3", "tensor", "both", "pipeline"])
 def test_four_workers(tmp_path, undisturbed, kind):
     code, written = run(tmp_path, 4, kind=kind)
     assert code == 0, written

@@ -16,6 +16,7 @@ import divided_training
 import numpy as np
 import relay.distribute as distribute
 import relay.train as train
+from relay.distribute.pipeline import Pipeline
 
 KINDS = {
     "data": {"mesh": {"data": 4}},
@@ -69,6 +70,17 @@ def disturbed(given, me, step):
                 raise RuntimeError("the worker's own mistake")
 
 
+def run_pipeline(folder, steps):
+    loss, params, types, batch = divided_training.gpt(4)
+    step = Pipeline(loss, params, types, train.Adam(1e-2), ranks=4, micros=4)
+    for i in range(steps):
+        parts = [batch(4 * i + k) for k in range(4)]
+        step(*(np.concatenate(one) for one in zip(*parts, strict=True)))
+    params = train.flatten(step.params)
+    if step.me == 0:
+        np.savez(folder / "final.npz", **params)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -81,6 +93,8 @@ def main():
         parser.add_argument(f"--{what}", help="WORKER:STEP[:SECONDS]")
     given = parser.parse_args()
     folder = pathlib.Path(given.folder)
+    if given.kind == "pipeline":
+        return run_pipeline(folder, given.steps)
     step, data = made(given.kind, given.limit, given.slow, lambda line: print(line, file=sys.stderr, flush=True))
     (folder / f"pid-{step.me}").write_text(str(os.getpid()))
     store = distribute.ShardedCheckpoints(folder, keep=2)
