@@ -136,8 +136,8 @@ build/test-notebooks/ready: test/python/notebooks/requirements.txt
 test-notebooks: setup product build/test-notebooks/ready ## Run the notebooks one after another, and compare their outputs; RELAY_BLESS=1 writes them
 	@$(PYTHON) -m pytest -q -m 'slow or not slow' test/python/notebooks
 
-test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed
-	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train
+test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed; many workers
+	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train test/python/distribute
 	@$(PYTHON) examples/train_digits.py
 
 build/test-tools/ready: test/explorer/requirements.txt

@@ -34,6 +34,10 @@ def main() -> int:
         from relay.repl import main as converse
 
         return converse(sys.argv[2:])
+    if sys.argv[1:2] in (["train"], ["plan-cluster"]):  # written in Python
+        from relay.distribute.command import main as distribute
+
+        return distribute(sys.argv[1:])
     core = _extension()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`

@@ -53,6 +53,7 @@ NB_MODULE(_core, m) {
   add_arrays(m);
   add_operators(m);
   add_te(m);
+  add_splits(m);
   add_custom_operators(m);
   add_external(m);
   add_types(m);
