@@ -112,9 +112,13 @@ class Marks {
     return device ? mark(made, str(*device), Fixes::Argument) : made;
   }
 
-  // An argument, on whatever device it is; each tensor of a tuple on its own.
+  // An argument, on whatever device it is; each tensor of a tuple on its own. A mark is repeated, so that the value is
+  // copied directly for this use.
   static Expr from_anywhere(const Expr& arg) {
     if (is_constant(arg)) return arg;
+    const Call* on = call_of(arg, "on_device");
+    if (on && !attribute<bool>(*on, "constrain_result", false))
+      return typed(call(on->callee, on->args, on->attrs, arg->span), arg->type);
     const Tuple* t = as<Tuple>(arg);
     if (!t) return is_tensor(arg) ? mark(arg, "", Fixes::Neither) : arg;
     Exprs fields;
