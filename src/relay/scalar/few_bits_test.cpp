@@ -9,11 +9,7 @@ namespace {
 
 const DType i32 = DType::int32();
 
-double value(const Expr& e, const Expr& var, int64_t byte) {
-  auto of_var = [&](const Expr& v, int) { return int_value(v == var ? byte : 0, DType::uint8()); };
-  auto none = [](const Source&, std::span<const int64_t>) { return Value{}; };
-  return eval(e, {.var = of_var, .load = none}).at(0).f;
-}
+double value(const Expr& e, const Expr& byte, int64_t b) { return eval(e, {{byte, int_value(b, DType::uint8())}}).f; }
 
 // Every byte, and every field of it: the value is that of the cast.
 void expect_equal(const Expr& cast, const Expr& byte) {
