@@ -4,7 +4,6 @@ import gguf_files
 import ml_dtypes
 import numpy as np
 import pytest
-
 from relay.decoding.blocks import BLOCKS, as_floats
 from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
