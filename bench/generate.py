@@ -54,7 +54,6 @@ def measure_relay(path: str, threads: int) -> tuple[float, float]:
 def _torch_model(path: str):
     import torch
     import transformers
-
     from relay.decoding.families.llama import NAMES
     from relay.decoding.source import opened
 

@@ -33,7 +33,9 @@ def _opened(path: str, options: dict, quiet: bool) -> Model:
 
 
 def _prompt(options: dict):
-    text = options["prompt"] if "prompt" in options else sys.stdin.read()
+    if "prompt" not in options and sys.stdin.isatty():
+        _say("type the prompt, and end it with Ctrl-D", options["quiet"])
+    text = options["prompt"] if "prompt" in options else sys.stdin.buffer.read().decode("utf-8", "replace")
     if not options.get("chat"):
         return text
     system = [{"role": "system", "content": options["system"]}] if "system" in options else []
@@ -65,6 +67,7 @@ _OWN = ("model", "prompt", "system", "chat", "threads", "cache", "json", "quiet"
 def main(text: str) -> int:
     """Does the work. Returns the exit status."""
     options = json.loads(text)
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     quiet = options["quiet"]
     try:
         answer, interrupted = _answer(options, quiet)

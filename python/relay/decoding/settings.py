@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from ..errors import wrong_input
 
-_MOST = 1 << 31  # of any count: larger numbers are damage
+_MOST = (1 << 31) - 1  # of any count: larger numbers are damage
+_LARGEST = 1e30
 
 
 class Settings:
@@ -37,16 +38,23 @@ class Settings:
             raise self.bad(f"`{name}` is {str(value)[:60]}, but must be {_WORDS[kinds]}")
         return value
 
-    def count(self, gguf: str, folder: str, default: int | None = None) -> int:
+    def count(self, gguf: str, folder: str, default: int | None = None, most: int = _MOST) -> int:
         """Returns a number from 1."""
         value = self._value(gguf, folder, int, default)
-        if not 1 <= value < _MOST:
-            raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number from 1 to {_MOST - 1}")
+        if not 1 <= value <= most:
+            raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number from 1 to {most}")
         return value
 
     def number(self, gguf: str, folder: str, default: float | None = None) -> float:
-        """Returns a number."""
-        return float(self._value(gguf, folder, (int, float), default))
+        """Returns a number above 0, or the default."""
+        value = self._value(gguf, folder, (int, float), default)
+        if value is not default and not 0 < value < _LARGEST:
+            raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number above 0")
+        return float(value)
+
+    def is_null(self, folder: str) -> bool:
+        """Returns true if config.json has null for a value."""
+        return not self.is_gguf and folder in self._values and self._values[folder] is None
 
     def flag(self, folder: str, default: bool) -> bool:
         """Returns a flag of config.json."""

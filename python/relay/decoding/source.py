@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
 from ..errors import wrong_input
 from .blocks import Matrix
-from .config import Config
+from .config import Config, Weights
 from .families import FAMILIES
+from .families.common import MOST_LAYERS
 from .folder import NamedWeights, arrays_of, json_of
 from .gguf import File
 from .settings import Settings
@@ -59,12 +61,19 @@ class Source:
 
 
 def _family(path: Path, name: object):
-    if name not in FAMILIES:
+    if not isinstance(name, str) or name not in FAMILIES:
         raise wrong_input(
             f"{path}: the architecture {name if isinstance(name, str) else 'is missing and'} cannot be decoded",
             f"use a model of one of: {', '.join(FAMILIES)}",
         )
     return FAMILIES[name]
+
+
+def _config(family: ModuleType, settings: Settings, weights: Weights) -> Config:
+    found = family.config(settings, weights)
+    if found.heads % found.key_heads:
+        raise settings.bad(f"{found.key_heads} heads of keys do not divide {found.heads} heads of queries")
+    return found
 
 
 def _of_file(path: Path) -> Source:
@@ -75,7 +84,7 @@ def _of_file(path: Path) -> Source:
     family, weights = _family(path, name), GgufWeights(file)
     settings = Settings(str(path), file.keys, name, is_gguf=True)
     _embedding(settings, weights)
-    return Source(path, settings, weights, family.config(settings, weights), [path], file)
+    return Source(path, settings, weights, _config(family, settings, weights), [path], file)
 
 
 def of_arrays(path: Path, values: dict, arrays: dict[str, np.ndarray], files: list[Path]) -> Source:
@@ -88,11 +97,11 @@ def of_arrays(path: Path, values: dict, arrays: dict[str, np.ndarray], files: li
     family = _family(path, name)
     settings = Settings(str(path), values, name, is_gguf=False)
     names = family.names(settings) if hasattr(family, "names") else family.NAMES
-    layers = settings.count("", "num_hidden_layers" if "num_hidden_layers" in values else "n_layer")
+    layers = settings.count("", "num_hidden_layers" if "num_hidden_layers" in values else "n_layer", most=MOST_LAYERS)
     adapted = getattr(family, "adapted", lambda name, array: array)
     weights = NamedWeights(arrays, names, layers, adapted, settings.flag("tie_word_embeddings", False))
     _embedding(settings, weights)
-    return Source(path.parent, settings, weights, family.config(settings, weights), files)
+    return Source(path.parent, settings, weights, _config(family, settings, weights), files)
 
 
 def _of_folder(folder: Path) -> Source:

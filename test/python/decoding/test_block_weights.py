@@ -4,16 +4,15 @@ import gguf_files
 import ml_dtypes
 import numpy as np
 import pytest
-
 from relay.decoding.blocks import BLOCKS, as_floats
 from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
 
 WIDTH, WORDS = 256, 64
 KEYS = {
-    "general.architecture": "llama", "llama.block_count": 1, "llama.context_length": 64, "llama.embedding_length": WIDTH,
-    "llama.feed_forward_length": 512, "llama.attention.head_count": 4, "llama.attention.head_count_kv": 2,
-    "llama.attention.layer_norm_rms_epsilon": 1e-6,
+    "general.architecture": "llama", "llama.block_count": 1, "llama.context_length": 64,
+    "llama.embedding_length": WIDTH, "llama.feed_forward_length": 512, "llama.attention.head_count": 4,
+    "llama.attention.head_count_kv": 2, "llama.attention.layer_norm_rms_epsilon": 1e-6,
 }  # fmt: skip
 SHAPES = {
     "token_embd": (WORDS, WIDTH), "blk.0.attn_q": (WIDTH, WIDTH), "blk.0.attn_k": (128, WIDTH),

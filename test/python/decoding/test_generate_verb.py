@@ -41,7 +41,9 @@ def test_the_text_and_the_second_process(tmp_path):
 
 def test_a_folder_and_its_options(tmp_path):
     folder = folder_path()
-    made = generated(folder, "--chat", "--system", "be kind", "--prompt", "hi", "--max-tokens", 5, "--json", "--no-cache")
+    made = generated(
+        folder, "--chat", "--system", "be kind", "--prompt", "hi", "--max-tokens", 5, "--json", "--no-cache"
+    )
     answer = json.loads(made.stdout)
     text = "<|system|>be kind<|endoftext|><|user|>hi<|endoftext|><|assistant|>"
     assert answer["prompt_tokens"] == len(tokenizer().encode(text).ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..config import Layer
 from ..settings import Settings
 
+MOST_LAYERS = 4096
 # The names of config.json's models for those of GGUF; {i} is a layer. Endings .weight and .bias are added.
 NAMES = {
     "token_embd": "model.embed_tokens",
@@ -40,7 +41,7 @@ def sizes(settings: Settings) -> dict[str, int | float]:
 
 def layers_of(settings: Settings) -> int:
     """Returns the number of layers."""
-    return settings.count("block_count", "num_hidden_layers")
+    return settings.count("block_count", "num_hidden_layers", most=MOST_LAYERS)
 
 
 def windows(settings: Settings, layers: int, every: int = 1) -> list[int]:

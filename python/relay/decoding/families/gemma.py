@@ -49,6 +49,12 @@ def _score_scale(settings: Settings, found: dict, layers: int) -> float:
     return (found["width"] / found["heads"] if largest else found["head_width"]) ** -0.5
 
 
+def _cap(settings: Settings, name: str, of_gemma2: float) -> float:
+    """Returns a cap, 0 for none."""
+    usual = of_gemma2 if settings.family == "gemma2" and not settings.is_null(name) else 0.0
+    return settings.number(name, name, usual)
+
+
 def config(settings: Settings, weights: Weights) -> Config:
     """Returns the description of a model."""
     version, layers, found = _version(settings.family), layers_of(settings), sizes(settings)
@@ -62,7 +68,6 @@ def config(settings: Settings, weights: Weights) -> Config:
             local = frequencies(settings, found["head_width"], weights, "sliding_attention")
         rotations.append(local)
         places = [1 if window else 0 for window in windowed]
-    caps = version == "gemma2"
     return Config(
         settings.family,
         vocabulary=weights.shape("token_embd.weight")[0],
@@ -70,8 +75,8 @@ def config(settings: Settings, weights: Weights) -> Config:
         rotations=tuple(rotations),
         activation="gelu_tanh",
         score_scale=_score_scale(settings, found, layers),
-        score_cap=settings.number("attn_logit_softcapping", "attn_logit_softcapping", 50.0) if caps else 0.0,
-        logit_cap=settings.number("final_logit_softcapping", "final_logit_softcapping", 30.0) if caps else 0.0,
+        score_cap=_cap(settings, "attn_logit_softcapping", 50.0),
+        logit_cap=_cap(settings, "final_logit_softcapping", 30.0),
         embedding_scale=math.sqrt(found["width"]),
         **found,
     )

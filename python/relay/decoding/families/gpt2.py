@@ -6,6 +6,7 @@ import numpy as np
 
 from ..config import Config, Layer, Weights
 from ..settings import Settings
+from .common import MOST_LAYERS
 
 NAMES = {
     "token_embd": "wte",
@@ -46,7 +47,7 @@ def config(settings: Settings, weights: Weights) -> Config:
         vocabulary=weights.shape("token_embd.weight")[0],
         context=context,
         epsilon=settings.number("attention.layer_norm_epsilon", "layer_norm_epsilon"),
-        layers=(Layer(),) * settings.count("block_count", "n_layer"),
+        layers=(Layer(),) * settings.count("block_count", "n_layer", most=MOST_LAYERS),
         norm="layer",
         activation="gelu" if activation == "gelu" else "gelu_tanh",
         score_scale=1.0 if not settings.flag("scale_attn_weights", True) else 0.0,
