@@ -128,7 +128,7 @@ def _assert(x):
 
 @case("RandomUniform, RandomStandardNormal, RandomUniformInt", [f(3)])
 def _random(x):
-    """What is left of random numbers is always the same."""
+    """Keeps a part of random numbers that is always the same."""
     numbers = tf.random.uniform([3], maxval=1, dtype=tf.int32)
     return x + tf.floor(tf.random.uniform([3])), numbers, x + 0.0 * tf.random.normal([3])
 
