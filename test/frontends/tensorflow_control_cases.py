@@ -113,30 +113,73 @@ def _list_split(x):
     return tf.raw_ops.TensorListStack(input_handle=items, element_shape=[2, 3], element_dtype=tf.float32)
 
 
+@case("TensorListConcat, TensorListElementShape, TensorListScatter", [f(4, 2, 3)])
+def _list_old(x):
+    items = tf.raw_ops.TensorListScatter(tensor=x, indices=[0, 1, 2, 3], element_shape=[2, 3])
+    whole = tf.raw_ops.TensorListConcat(input_handle=items, element_dtype=tf.float32, element_shape=[2, 3])
+    return whole[0], tf.raw_ops.TensorListElementShape(input_handle=items, shape_type=tf.int32)
+
+
+@case("Assert", [f(3, low=0.1)])
+def _assert(x):
+    with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(x > 0), [x])]):
+        return tf.identity(x) * 2.0
+
+
+@case("RandomUniform, RandomStandardNormal, RandomUniformInt", [f(3)])
+def _random(x):
+    """Keeps a part of random numbers that is always the same."""
+    numbers = tf.random.uniform([3], maxval=1, dtype=tf.int32)
+    return x + tf.floor(tf.random.uniform([3])), numbers, x + 0.0 * tf.random.normal([3])
+
+
 _table = f(7, 4)
 
 
-@case("VarHandleOp, ReadVariableOp, ResourceGather", [i(2, 3, low=0, high=7)], saved=True)
-def _variables(indices):
-    table = _variables.module.table
-    return tf.gather(table, indices), tf.reduce_sum(table)
-
-
 class Variables(tf.Module):
-    """Holds the variable of the case."""
+    """Holds the variable of the cases."""
 
     def __init__(self):
         super().__init__()
         self.table = tf.Variable(_table, name="table")
 
 
-_variables.module = Variables()
-_SAVED_MODULES = {"VarHandleOp, ReadVariableOp, ResourceGather": _variables.module}
+VARIABLES = Variables()
+
+
+@case("VarHandleOp, ReadVariableOp, ResourceGather", [i(2, 3, low=0, high=7)])
+def _variables(indices):
+    table = VARIABLES.table
+    pairs = tf.raw_ops.ResourceGatherNd(resource=table.handle, indices=tf.expand_dims(indices, -1), dtype=tf.float32)
+    return tf.gather(table, indices), tf.reduce_sum(table), pairs
+
+
+@case("If of variables", [f(4), np.array(True)])
+def _if_of_variables(x, flag):
+    return tf.cond(flag, lambda: x + VARIABLES.table[0], lambda: x * VARIABLES.table[1])
+
+
+@case("Case of variables", [f(4), np.array(1, np.int32)])
+def _case_of_variables(x, n):
+    return tf.switch_case(n, [lambda: x, lambda: x + VARIABLES.table[0], lambda: x * VARIABLES.table[1]])
+
+
+@case("While of variables", [f(4)])
+def _while_of_variables(x):
+    return tf.while_loop(lambda k, y: k < 7, lambda k, y: (k + 1, y * 0.5 + VARIABLES.table[k]), (0, x))[1]
+
+
+_READ_VARIABLES = {
+    "VarHandleOp, ReadVariableOp, ResourceGather",
+    "If of variables",
+    "Case of variables",
+    "While of variables",
+}
 
 
 def module_of(name: str):
     """The module whose variables a case reads, or None."""
-    return _SAVED_MODULES.get(name)
+    return VARIABLES if name in _READ_VARIABLES else None
 
 
 # --- TensorFlow 1 -----------------------------------------------------------------------------------------------------
@@ -196,7 +239,7 @@ def _tf1_array(v1):
     x = f(5, 2, 3)
     a, weights = _holder(v1, x, "x"), tf.constant(f(3, 3))
     read = tf.TensorArray(tf.float32, 5).unstack(a)
-    write = tf.TensorArray(tf.float32, 5)
+    write = tf.TensorArray(tf.float32, 5, dynamic_size=True)
 
     def step(k, state, array):
         state = tf.tanh(tf.matmul(state, weights) + read.read(k))
@@ -204,6 +247,12 @@ def _tf1_array(v1):
 
     _, last, write = v1.while_loop(lambda k, *_: k < 5, step, (tf.constant(0), tf.zeros((2, 3)), write))
     return {"x": x}, [tf.identity(last, "last"), tf.identity(write.stack(), "whole"), tf.identity(write.size(), "size")]
+
+
+def _tf1_default(v1):
+    x = f(3)
+    made = v1.placeholder_with_default(_holder(v1, x, "x") * 2.0, [3], name="default")
+    return {"x": x}, [tf.identity(made, "made")]
 
 
 def _tf1_cond_in_while(v1):
@@ -231,6 +280,7 @@ _TF1 = {
     "Enter in a loop": _tf1_nested,
     "TensorArrayV3, ReadV3, WriteV3, ScatterV3, GatherV3, SizeV3": _tf1_array,
     "Switch in a loop": _tf1_cond_in_while,
+    "PlaceholderWithDefault": _tf1_default,
     "TensorArrayConcatV3, TensorArraySplitV3": _tf1_concat,
 }
 

@@ -35,6 +35,7 @@ import tensorflow_shape_cases  # noqa: E402, F401
 from relay.frontend.tensorflow import import_file  # noqa: E402
 from relay.frontend.tensorflow.table import CONVERTERS  # noqa: E402
 from report import write  # noqa: E402
+from tensorflow.core.protobuf import saved_model_pb2  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -95,6 +96,13 @@ def operators_of(graph):
     return found
 
 
+def operators_of_saved(folder):
+    """The operators of a SavedModel."""
+    saved = saved_model_pb2.SavedModel()
+    saved.ParseFromString(pathlib.Path(folder, "saved_model.pb").read_bytes())
+    return operators_of(saved.meta_graphs[0].graph_def)
+
+
 def worst_of(got, wanted):
     if len(got) != len(wanted):
         raise AssertionError(f"{len(got)} outputs for {len(wanted)}")
@@ -127,7 +135,7 @@ class Cases:
             print(f"DIFFERS {name}: {worst:.2e}", flush=True)
             self.failed += 1
             return
-        self.agree.update(operators_of(graph))
+        self.agree.update(operators_of(graph) | (operators_of_saved(saved) if saved is not None else set()))
         self.recorded[name] = (content, outputs, inputs, wanted, close)
 
     def run(self):
@@ -184,7 +192,7 @@ class Cases:
         loaded = relay.load(folder)
         worst = worst_of(run_relay(loaded, case.inputs), wanted)
         if worst <= close:
-            self.agree.update(operators_of(graph))
+            self.agree.update(operators_of(graph) | operators_of_saved(folder))
         else:
             print(f"DIFFERS {case.name}: {worst:.2e}", flush=True)
             self.failed += 1

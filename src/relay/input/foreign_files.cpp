@@ -31,7 +31,8 @@ static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", "give it as 
 static constexpr ForeignFile not_keras{"named as a Keras model, but neither a zip archive nor an HDF5 file",
                                        "save it again with model.save('model.keras')", np_save};
 static constexpr ForeignFile lite{"a TensorFlow Lite model", "give it as the model", np_save};
-static constexpr ForeignFile tensorflow{"a TensorFlow graph", "give it as the model", np_save};
+static constexpr ForeignFile tensorflow{"named as a TensorFlow graph, but not a GraphDef in binary form",
+                                        "write it with tf.io.write_graph(graph, folder, name, as_text=False)", np_save};
 static constexpr ForeignFile library{
     "a shared library or object file",
     "such code is linked into a program; `relay run` takes the output of --emit artifact", np_save};
@@ -171,9 +172,10 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
   if (head.size() > 8 && head.substr(4, 4) == "TFL3") return lite;
   if (is_safetensors(head)) return weights;
   const std::pair<std::string_view, const ForeignFile*> extensions[] = {
-      {".pt", &torch_file}, {".pth", &torch_file},  {".pt2", &torch_file}, {".ckpt", &torch_file}, {".py", &python},
-      {".h5", &not_keras},  {".keras", &not_keras}, {".tflite", &lite},    {".pb", &tensorflow},   {".so", &library},
-      {".o", &library},     {".png", &image},       {".jpg", &image},      {".jpeg", &image}};
+      {".pt", &torch_file}, {".pth", &torch_file},   {".pt2", &torch_file},  {".ckpt", &torch_file},
+      {".py", &python},     {".h5", &not_keras},     {".keras", &not_keras}, {".tflite", &lite},
+      {".pb", &tensorflow}, {".pbtxt", &tensorflow}, {".so", &library},      {".o", &library},
+      {".png", &image},     {".jpg", &image},        {".jpeg", &image}};
   for (const auto& [end, file] : extensions)
     if (extension == end) return *file;
   return {};

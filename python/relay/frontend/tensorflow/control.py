@@ -6,7 +6,7 @@ from ... import op
 from ..shared.problems import Refused
 from .conversion import Conversion
 from .graph import Graph, Ref
-from .loops import Outside, choose, condition_of, repeat
+from .loops import Outside, choose, repeat
 from .values import FAILED, Function, Known, number
 
 
@@ -94,6 +94,3 @@ def _passes(graph: Graph, ref: Ref) -> str | None:
             return None
         ref = node.inputs[ref.index]
     return None
-
-
-__all__ = ["call", "case", "condition_of", "if_", "known_bool", "while_"]

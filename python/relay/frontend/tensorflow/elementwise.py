@@ -37,10 +37,6 @@ def same(c: Conversion):
     return c.value(0)
 
 
-def same_all(c: Conversion):
-    return list(c.inputs)
-
-
 def like(value: Expr, one) -> Expr:
     return number(one, dtype_of(value))
 

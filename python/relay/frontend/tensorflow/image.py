@@ -66,13 +66,6 @@ def extract_patches(c: Conversion):
     return op.concatenate(parts, axis=3) if len(parts) > 1 else parts[0]
 
 
-def decode_image(c: Conversion):
-    raise Refused(
-        "it reads the bytes of a picture file",
-        "read the picture before the model, and name its pixels as the input: outputs of this node",
-    )
-
-
 # --- boxes ------------------------------------------------------------------------------------------------------------
 _LOWEST = float(np.finfo(np.float32).min)
 
@@ -110,23 +103,22 @@ def non_max_suppression(score_place: int | None):
 
 def non_max_suppression_v4(c: Conversion):
     places, count = _selected(c, 4)
-    return [_padded(c, _first(places, count), count), op.reshape(cast(count, "int32"), newshape=[])]
+    return [_padded(c, _first(places, count)), op.reshape(cast(count, "int32"), newshape=[])]
 
 
-def _padded(c: Conversion, places: Expr, count: Expr) -> Expr:
+def _padded(c: Conversion, places: Expr) -> Expr:
     if not c("pad_to_max_output_size", False):
         return cast(places, "int32")
     most = c.int(2, "the number of boxes, to which its result is padded,")
     if not 0 <= most <= 1 << 24:
         raise Refused(f"it chooses up to {most} boxes")
-    return cast(_filled(places, count, most), "int32")
+    return cast(_filled(places, most), "int32")
 
 
-def _filled(x: Expr, count: Expr, most: int) -> Expr:
+def _filled(x: Expr, most: int) -> Expr:
     """Returns the first elements, and zeros up to `most` of them."""
     zeros = op.zeros([most], dtype=dtype_of(x))
     whole = op.concatenate([x, zeros], axis=0)
-    del count
     return op.strided_slice(whole, begin=[0], end=[most], strides=[1], axes=[0])
 
 
@@ -139,8 +131,8 @@ def non_max_suppression_v5(c: Conversion):
     scores = op.take(c.y, chosen, axis=0, mode="clip")
     if c("pad_to_max_output_size", False):
         most = c.int(2, "the number of boxes")
-        scores = _filled(scores, count, most)
-    return [_padded(c, chosen, count), scores, op.reshape(cast(count, "int32"), newshape=[])]
+        scores = _filled(scores, most)
+    return [_padded(c, chosen), scores, op.reshape(cast(count, "int32"), newshape=[])]
 
 
 def combined_non_max_suppression(c: Conversion):

@@ -20,7 +20,7 @@ from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
 from .known import fold
 from .scope import Scope
 from .table import ASSIGNS, CONVERTERS, FOR_INFERENCE, way_out
-from .values import FAILED, Function, Known, Variable, constant
+from .values import FAILED, Function, Known, constant
 from .variables import Variables
 
 OTHER = "the operators that are imported are listed in docs/front-ends.md; write this part with those"
@@ -214,9 +214,3 @@ class Importer:
 _KNOWN = constant(np.zeros((), np.int8))  # stands for elements that are known, when a node's fate is recorded
 # Operators that call functions, in which further operators may be missing.
 _TAKES_FAILED = {"PartitionedCall", "StatefulPartitionedCall", "Identity", "IdentityN"}
-
-
-def as_variable(value) -> Variable:
-    if not isinstance(value, Variable):
-        raise Refused("its first input is not the handle of a variable")
-    return value

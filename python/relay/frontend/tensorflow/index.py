@@ -106,22 +106,15 @@ def unique(c: Conversion):
     if c.has(1) and c.shape(1) != [0] and c.ints(1) not in ([], [0]):
         raise Refused("it has an axis other than 0")
     has_counts = "Counts" in c.node.op
+    # (values, first places, places of elements, their number, counts), padded to the size of x
     made = op.unique(c.x, is_sorted=False, return_counts=has_counts)
-    values, places, count = made[0], made[2] if len(made) > 2 else made[1], made[3] if len(made) > 3 else made[2]
-    del count
     dtype = c("out_idx", "int32")
-    return _unique_parts(c, made, values, places, has_counts, dtype)
-
-
-def _unique_parts(c: Conversion, made, values, places, has_counts: bool, dtype: str):
-    """op.unique returns (values, first places, places of elements, their number, counts), padded to the size of x."""
-    total = made[3]
-    end = op.reshape(cast(total, "int64"), newshape=[1])
+    end = op.reshape(cast(made[3], "int64"), newshape=[1])
     zero, one = constant(np.zeros(1, np.int64)), constant(np.ones(1, np.int64))
-    cut = [op.dyn.strided_slice(values, zero, end, one), cast(places, dtype)]
+    results = [op.dyn.strided_slice(made[0], zero, end, one), cast(made[2], dtype)]
     if has_counts:
-        cut.append(cast(op.dyn.strided_slice(made[4], zero, end, one), dtype))
-    return cut
+        results.append(cast(op.dyn.strided_slice(made[4], zero, end, one), dtype))
+    return results
 
 
 def matrix_diag(c: Conversion):

@@ -50,10 +50,8 @@ def batched(x: Expr, y: Expr, a: bool, b: bool) -> Expr:
     letters = [chr(ord("a") + place) for place in range(rank - 2)]
     first, second = letters[rank - rank_x :], letters[rank - rank_y :]
     batch_x, batch_y = shape_of(x)[:-2], shape_of(y)[:-2]
-    first, x = _without_ones(x, first, batch_x, dict(zip(second[::-1], batch_y[::-1], strict=False)))
-    second, y = _without_ones(
-        y, second, batch_y, dict(zip(letters[rank - rank_x :][::-1], batch_x[::-1], strict=False))
-    )
+    first, x = _without_ones(x, first, batch_x)
+    second, y = _without_ones(y, second, batch_y)
     left = "".join(first) + ("yx" if a else "xy")
     right = "".join(second) + ("zy" if b else "yz")
     kept = [one for one in letters if one in first or one in second]
@@ -68,14 +66,13 @@ def batched(x: Expr, y: Expr, a: bool, b: bool) -> Expr:
     return op.reshape(made, newshape=[*sizes, *own[-2:]])
 
 
-def _without_ones(x: Expr, letters: list, sizes: list, others: dict) -> tuple[list, Expr]:
+def _without_ones(x: Expr, letters: list, sizes: list) -> tuple[list, Expr]:
     """Leaves out axes of one element, which are broadcast."""
     kept = [not (size == 1 and isinstance(size, int)) for size in sizes]
     if all(kept):
         return list(letters), x
     own = shape_of(x)
     left = [size for size, keep in zip(sizes, kept, strict=True) if keep]
-    del others
     return [one for one, keep in zip(letters, kept, strict=True) if keep], op.reshape(x, newshape=[*left, *own[-2:]])
 
 

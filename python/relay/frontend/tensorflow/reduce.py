@@ -71,11 +71,6 @@ def log_cumulative(c: Conversion):
     return op.add(op.log(made), greatest)
 
 
-def _rows(count, elements: Expr) -> tuple[list, list]:
-    rest = shape_of(elements)[1:]
-    return [count, *rest], rest
-
-
 def _lowest(dtype: str):
     return -np.inf if is_float(dtype) else np.iinfo(dtype).min
 

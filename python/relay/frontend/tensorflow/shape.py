@@ -401,34 +401,33 @@ def roll(c: Conversion):
     for shift, axis in zip(shifts, axes, strict=True):
         extent = shape_of(made)[axis]
         if isinstance(extent, Dim):
-            parts = [([-shift], [_ALL]), ([0], [-shift])] if shift > 0 else [([-shift], [_ALL]), ([0], [-shift])]
-            if shift == 0:
-                continue
+            at = -shift
+        elif extent == 0:
+            continue
         else:
-            if extent == 0 or shift % extent == 0:
-                continue
-            at = extent - shift % extent
-            parts = [([at], [_ALL]), ([0], [at])]
+            at = -(shift % extent)
+        if at == 0:
+            continue
+        parts = [([at], [_ALL]), ([0], [at])]
         made = op.concatenate(
             [op.strided_slice(made, begin=b, end=e, strides=[1], axes=[axis]) for b, e in parts], axis=axis
         )
     return made
 
 
-def _block(c: Conversion, function, other):
+def _block(c: Conversion, function):
     layout, block = c.text("data_format", "NHWC"), c("block_size")
     if layout not in ("NHWC", "NCHW"):
         raise Refused(f"its data format is {layout}", "use NHWC or NCHW")
-    del other
     return function(c.x, block_size=block, layout=layout, mode="DCR")
 
 
 def depth_to_space(c: Conversion):
-    return _block(c, op.nn.depth_to_space, None)
+    return _block(c, op.nn.depth_to_space)
 
 
 def space_to_depth(c: Conversion):
-    return _block(c, op.nn.space_to_depth, None)
+    return _block(c, op.nn.space_to_depth)
 
 
 def space_to_batch(c: Conversion):
@@ -472,10 +471,6 @@ def broadcast_args(c: Conversion):
 def nothing(c: Conversion):
     """A node without results: NoOp, Assert."""
     return [Absent("the result of a node that has none")]
-
-
-def placeholder_with_default(c: Conversion):
-    return c.value(0)
 
 
 def parallel_concat(c: Conversion):

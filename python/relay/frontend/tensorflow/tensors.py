@@ -16,7 +16,6 @@ DTYPES = {
     17: "uint16", 18: "complex128", 19: "float16", 20: "resource", 21: "variant", 22: "uint32", 23: "uint64",
     24: "float8_e5m2", 25: "float8_e4m3fn",
 }  # fmt: skip
-QUANTISED = {11, 12, 13, 15, 16}
 _REFERENCE = 100  # types of references to variables are those of their elements, and this number
 MOST_ELEMENTS = 1 << 28  # of a tensor that repeats one element
 AGAIN = "save the model again with TensorFlow, or copy the file again"

@@ -59,17 +59,11 @@ def same_padding(sizes: list, window: list[int], strides: list[int], dilation: l
             total = reach - 1
         elif isinstance(size, int):
             total = max((math.ceil(size / s) - 1) * s + reach - size, 0)
-        elif reach <= s and _is_multiple(size, s):
-            total = 0
         else:
             raise Refused('"SAME" padding of a window in steps needs the size of the image', GIVE_SHAPES)
         before.append(total // 2)
         after.append(total - total // 2)
     return before + after
-
-
-def _is_multiple(size: Dim, stride: int) -> bool:
-    return stride == 1
 
 
 def padding_of(c: Conversion, sizes: list, window: list[int], strides: list[int], dilation: list[int]) -> list[int]:
@@ -181,7 +175,7 @@ def _crop(c: Conversion, sizes: list, wanted, window: list, strides: list, dilat
     The whole result has (n - 1) * stride + reach elements. The forward convolution's padding is cut off before, and the
     rest after it.
     """
-    kind, rank = c.text("padding", "VALID"), len(window)
+    kind = c.text("padding", "VALID")
     if kind not in ("SAME", "VALID", "EXPLICIT"):
         raise Refused(f"the padding {kind!r} is not one of TensorFlow")
     explicit = padding_of(c, sizes, window, strides, dilation) if kind == "EXPLICIT" else None
@@ -204,7 +198,6 @@ def _crop(c: Conversion, sizes: list, wanted, window: list, strides: list, dilat
         before.append(begin)
         after.append(max(cut - begin, 0))
         extra.append(max(-(cut - begin), 0))
-    del rank
     return before + after, extra
 
 
