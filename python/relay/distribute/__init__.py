@@ -9,9 +9,13 @@ See docs/distributed-training.md.
 
 from .annotations import annotate, annotations, shard
 from .checkpoints import ShardedCheckpoints
+from .cut import cut_pipeline
+from .merge import merge_collectives
 from .mesh import Mesh, Sharding
 from .partitioning import Partitioned, partition
+from .pipeline import Pipeline
 from .ranks import LostWorker
+from .schedules import schedule_pipeline
 from .simulator import merged, simulate
 from .training import Step
 
@@ -19,13 +23,17 @@ __all__ = [
     "LostWorker",
     "Mesh",
     "Partitioned",
+    "Pipeline",
     "Sharding",
     "ShardedCheckpoints",
     "Step",
     "annotate",
     "annotations",
+    "cut_pipeline",
+    "merge_collectives",
     "merged",
     "partition",
+    "schedule_pipeline",
     "shard",
     "simulate",
 ]

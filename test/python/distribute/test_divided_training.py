@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import relay.distribute as distribute
 import relay.train as train
-from divided_training import GPT_TENSOR, MLP_TENSOR, bits, losses
+from divided_training import CNN_TENSOR, GPT_TENSOR, MLP_TENSOR, bits, losses
 from relay.distribute import ranks
 
 import relay
@@ -29,7 +29,9 @@ def divided(network, mesh, **options):
 
 
 @pytest.mark.parametrize(
-    "network, shardings", [(divided_training.mlp, MLP_TENSOR), (divided_training.gpt, GPT_TENSOR)], ids=["mlp", "gpt"]
+    "network, shardings",
+    [(divided_training.mlp, MLP_TENSOR), (divided_training.cnn, CNN_TENSOR), (divided_training.gpt, GPT_TENSOR)],
+    ids=["mlp", "cnn", "gpt"],
 )
 def test_layouts(network, shardings):
     expected = losses(*one_rank(network), STEPS)

@@ -35,6 +35,33 @@ def mlp(rows=16):
 MLP_TENSOR = {"hidden.0.weight": "{model}, {}", "hidden.0.bias": "{model}", "hidden.1.weight": "{}, {model}"}
 
 
+def cnn(rows=8):
+    """The same for two convolutions with pooling."""
+    rng = np.random.default_rng(0)
+
+    def weight(*shape):
+        return rng.standard_normal(shape, dtype="float32") / np.sqrt(np.float32(np.prod(shape[1:])))
+
+    params = {"first": weight(8, 1, 3, 3), "second": weight(8, 8, 3, 3), "last": weight(CLASSES, 128)}
+
+    def loss(p, x, y):
+        for name in ("first", "second"):
+            x = relay.nn.relu(relay.nn.conv2d(x, p[name], padding=[1, 1]))
+            x = relay.nn.max_pool2d(x, pool_size=[2, 2], strides=[2, 2])
+        x = relay.nn.dense(relay.reshape(x, newshape=(rows, 128)), p["last"])
+        return relay.nn.nll_loss(relay.nn.log_softmax(x), y, relay.ones(shape=[CLASSES], dtype="float32"))
+
+    def batch(step):
+        rng = np.random.default_rng(1000 + step % 2)
+        x = rng.standard_normal((rows, 1, 16, 16)).astype("float32")
+        return x, (np.abs(x).sum((1, 2, 3)) * 10).astype("int64") % CLASSES
+
+    return loss, params, {"x": (rows, 1, 16, 16), "y": ((rows,), "int64")}, batch
+
+
+CNN_TENSOR = {"first": "{model}, {}, {}, {}"}
+
+
 def gpt(rows=8, layers=2):
     """The same for a decoder with causal attention, on sequences that count upwards."""
     rng = np.random.default_rng(0)
