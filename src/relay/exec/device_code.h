@@ -1,0 +1,15 @@
+// The code of programs with kernels on devices that compile them themselves.
+#pragma once
+
+#include "relay/exec/build.h"
+
+namespace relay::exec {
+
+// True if some kernels run on OpenCL devices and others on the host.
+bool has_opencl_steps(const runtime::Program& program);
+
+// `host` with the source of the kernels that run on OpenCL devices.
+Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
+    const Built& built, std::shared_ptr<const codegen::KernelLibrary> host);
+
+}  // namespace relay::exec
