@@ -93,6 +93,7 @@ endforeach()
 
 # An OpenCL library with faults, for test/python/runtime/test_opencl.py.
 add_library(relay_faulty_opencl MODULE test/tools/faulty_opencl.c)
+target_compile_options(relay_faulty_opencl PRIVATE -fvisibility=default)
 target_link_libraries(relay_faulty_opencl PRIVATE ${CMAKE_DL_LIBS})
 
 # A tool in C that has the runtime without the virtual machine.
@@ -118,10 +119,10 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 500 programs, and `make test-long` runs 10,000.
+# The same of the program fuzzer: 1,000 programs.
 if(TARGET relay_fuzz_programs)
-  foreach(first 1 251)
-    relay_add_test(fuzz_programs.from${first} 30 relay_fuzz_programs --seed ${first} --cases 250)
+  foreach(first 1 501)
+    relay_add_test(fuzz_programs.from${first} 60 relay_fuzz_programs --seed ${first} --cases 500)
   endforeach()
 endif()
 

@@ -236,8 +236,8 @@ class OpenClDevice final : public Device {
     if (!completion->changed.wait_for(waiting, limit, [&] { return completion->status.has_value(); })) {
       hangs_ = true;
       lost_ = {{DiagnosticKind::limit_exceeded,
-                format("the work on `{}` is not done after {} seconds; the last kernel asked for is `{}`", about_.name,
-                       time_limit_seconds_, last_),
+                format("the work on `{}` is not done after {} seconds{}", about_.name, time_limit_seconds_,
+                       last_.empty() ? "" : format("; the last kernel asked for is `{}`", last_)),
                 {},
                 {},
                 {},
@@ -313,7 +313,7 @@ class OpenClDevice final : public Device {
     code = cl_.clBuildProgram(program->handle.get(), 1, &found_.id, flags.c_str(), nullptr, nullptr);
     if (code != CL_SUCCESS) {
       Diagnostic d = failure("compiling the kernels", code);
-      d.notes.push_back(build_log(program->handle.get()));
+      if (const std::string said = build_log(program->handle.get()); !said.empty()) d.notes.push_back(said);
       return d;
     }
     programs_[source] = program;
