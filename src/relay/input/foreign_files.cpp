@@ -80,6 +80,41 @@ bool is_keras_model(const std::string& path, std::string_view head) {
   return has("config.json") && has("model.weights.h5");
 }
 
+static bool ends_with(std::string_view path, std::string_view end) {
+  return path.size() >= end.size() && path.substr(path.size() - end.size()) == end;
+}
+static bool ends_with_one_of(const std::string& path, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return ends_with(path, end); });
+}
+
+bool is_darknet_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".cfg", ".weights"});
+}
+
+bool is_caffe_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".prototxt", ".caffemodel"});
+}
+
+bool is_caffe2_model(const std::string& path, std::string_view head) {
+  if (!ends_with(path, ".pb") || head.empty() || (head[0] != '\x0a' && head[0] != '\x12')) return false;
+  size_t at = 1;
+  while (at < head.size() && (head[at] & 0x80)) ++at;  // a length above 127
+  if (++at >= head.size()) return false;
+  // A name is a text; an operator (field 2) begins with its inputs, its outputs or its type.
+  return head[0] == '\x0a' ? head[at] >= ' ' : head[at] == '\x0a' || head[at] == '\x12' || head[at] == '\x22';
+}
+
+bool is_mxnet_model(const std::string& path, std::string_view head) {
+  constexpr std::string_view list_of_arrays("\x12\x01\0\0\0\0\0\0", 8);
+  return starts_with(head, list_of_arrays) || ends_with_one_of(path, {".params", "-symbol.json"}) ||
+         (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
+}
+
+bool is_paddle_model(const std::string& path, std::string_view head) {
+  return ends_with_one_of(path, {".pdmodel", ".pdiparams", "/__model__"}) || path == "__model__" ||
+         (ends_with(path, ".json") && head.find("\"base_code\"") != head.npos);
+}
+
 // A zip archive by the name of its first member, which is in the head.
 static const ForeignFile& zip_file(std::string_view head, std::string_view extension) {
   const auto has = [&](const char* name) { return head.find(name) != head.npos; };

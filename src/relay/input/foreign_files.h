@@ -16,9 +16,20 @@ struct ForeignFile {
 // Recognised by the first bytes (64 are enough), or by the extension if those are not conclusive (".py").
 std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view extension = "");
 
-// True for an exported program or a TorchScript file of PyTorch, by its first bytes and the members of its archive.
+// Formats that the Python package reads (driver/python_formats.def), by a file's path and first bytes.
+// An exported program or a TorchScript file: an archive with certain members.
 bool is_pytorch_model(const std::string& path, std::string_view head);
-// True for an HDF5 file, and for an archive with the members of a Keras model.
+// An HDF5 file, or an archive with the members of a Keras model.
 bool is_keras_model(const std::string& path, std::string_view head);
+// .cfg or .weights.
+bool is_darknet_model(const std::string& path, std::string_view head);
+// .prototxt or .caffemodel.
+bool is_caffe_model(const std::string& path, std::string_view head);
+// .pb whose first field is the name of a network or an operator with texts; a graph of TensorFlow begins with a node.
+bool is_caffe2_model(const std::string& path, std::string_view head);
+// .params or .json with a list of nodes.
+bool is_mxnet_model(const std::string& path, std::string_view head);
+// .pdmodel, .pdiparams, __model__, or .json with a program.
+bool is_paddle_model(const std::string& path, std::string_view head);
 
 }  // namespace relay::input
