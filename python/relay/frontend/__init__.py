@@ -1,14 +1,26 @@
-"""Importers of models: Python objects of other frameworks, files of Keras, and ONNX and TFLite files, which the core
-reads. relay.load is the short way."""
+"""Importers of models: Python objects and files of other frameworks, and ONNX and TFLite files, which the core reads.
+relay.load is the short way."""
 
 from ..absent import absent
+from .caffe import from_caffe
+from .darknet import from_darknet
 from .keras import from_keras
 from .onnx import from_onnx
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
 from .tflite import from_tflite
 
-__all__ = ["converter", "from_exported", "from_keras", "from_module", "from_onnx", "from_pytorch", "from_tflite"]
+__all__ = [
+    "converter",
+    "from_caffe",
+    "from_darknet",
+    "from_exported",
+    "from_keras",
+    "from_module",
+    "from_onnx",
+    "from_pytorch",
+    "from_tflite",
+]
 
 
 def __getattr__(name: str):

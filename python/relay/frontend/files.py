@@ -1,15 +1,24 @@
-"""Files that Python reads for the command line: models of PyTorch and Keras."""
+"""Files that Python reads: formats of other frameworks, by the names of src/relay/driver/python_formats.def."""
 
 from __future__ import annotations
 
+import importlib
+
 from .. import _core
-from . import keras
+
+# The module with `import_file(path, shapes)` of each format. It returns the module, and the paths that were read.
+FORMATS = {
+    "PyTorch model": ".pytorch.file",
+    "Keras model": ".keras",
+    "DarkNet model": ".darknet",
+    "Caffe model": ".caffe",
+    "Caffe2 model": ".caffe2",
+    "MXNet model": ".mxnet",
+    "PaddlePaddle model": ".paddle",
+}
 
 
-def import_file(path: str, shapes: dict[str, list[int]]) -> _core.IRModule:
-    """Returns the module of a file of PyTorch or Keras. shapes: sizes of inputs by name."""
-    if _core.form_of(path) == "Keras model":
-        return keras.import_file(path, shapes=shapes)
-    from .pytorch.file import import_file as import_pytorch
-
-    return import_pytorch(path, shapes)
+def import_file(path: str, shapes: dict[str, list[int]]) -> tuple[_core.IRModule, list[str]]:
+    """Returns the module of a file that the core does not read itself, and the paths that were read. shapes: sizes of
+    inputs by name."""
+    return importlib.import_module(FORMATS[_core.form_of(path)], __package__).import_file(path, shapes)
