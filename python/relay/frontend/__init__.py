@@ -3,8 +3,10 @@ relay.load is the short way."""
 
 from ..absent import absent
 from .caffe import from_caffe
+from .caffe2 import from_caffe2
 from .darknet import from_darknet
 from .keras import from_keras
+from .mxnet import from_mxnet
 from .onnx import from_onnx
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch

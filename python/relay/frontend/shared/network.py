@@ -46,6 +46,7 @@ class NetworkImporter:
         self.values: dict[str, Expr | None] = {}  # None: its node has failed
         self.params: list[Expr] = []
         self.states: list[tuple[Expr, str, Expr]] = []  # parameter, name, value after the run
+        self.functions: dict[str, Function] = {}  # besides @main, of loops
         self._count = 0
 
     # --- tensors ------------------------------------------------------------------------------------------------------
@@ -175,8 +176,12 @@ class NetworkImporter:
         if self.states:
             main = main.with_attr("state_names", [name for _, name, _ in self.states])
             main = main.with_attr("state_starts", [0.0] * len(self.states))
-        functions = {"main": main}
+        functions = {"main": main, **self.functions}
         return IRModule(functions, attrs=self.fates.attrs(functions))
+
+    def name_of_function(self, stem: str) -> str:
+        """Returns a new name for a function besides @main."""
+        return f"{stem}_{len(self.functions)}"
 
 
 def _adapted(function: Callable) -> Callable:
