@@ -372,6 +372,7 @@ def slice_(c: Operator):
 
 
 def channel_shuffle(c: Operator):
+    c.ignore("kernel")
     groups, channels = c.count("group", 1), c.size(3 if c.channels_last else 1, "the channels")
     if channels % groups:
         raise Refused(f"{channels} channels are not divisible by {groups} groups")

@@ -99,8 +99,15 @@ def foreach(c: Operator):
     """Steps along the first axis. @foreach(first, steps, ..) does one step, or the first half of the steps and then the
     second half: results are copied once for each halving, not once for each step."""
     c.ignore("num_args", "num_outputs")
-    results, along = c.count("num_out_data", 0, 0), c.ints("in_data_locs", [])
-    carried, rest = c.ints("in_state_locs", []), c.ints("remain_locs", [])
+    results, locations = c.count("num_out_data", 0, 0), [
+        c.ints(name, []) for name in ("in_data_locs", "in_state_locs", "remain_locs")
+    ]
+    # The inputs of the node are data, states and others; the locations are their places among the inputs of the graph.
+    order = [place for part in locations for place in part]
+    if sorted(order) != list(range(len(c.inputs))):
+        raise Refused(f"its inputs have the places {order} in its graph", "export the model again")
+    ends = [len(locations[0]), len(locations[0]) + len(locations[1])]
+    along, carried = list(range(ends[0])), list(range(*ends))
     if not along:
         raise Refused("no input of it is divided into steps", "export the model again")
     steps = known(shape_of(c.input(along[0]))[0], "the number of steps")
@@ -111,9 +118,9 @@ def foreach(c: Operator):
     inner = list(params)
     for place in along:
         inner[place] = op.take(params[place], first, axis=0)
-    made = _graph(c, 0, [inner[place] for place in range(len(params))])
+    made = _graph(c, 0, [inner[order.index(place)] for place in range(len(params))])
     rows, following = made[:results], made[results:]
-    if len(following) != len(carried) or len(params) != len(along) + len(carried) + len(rest):
+    if len(following) != len(carried):
         raise Refused(f"it carries {len(carried)} values, and its graph returns {len(following)}", "export it again")
     for place, one in zip(carried, following, strict=True):
         if _shape(one) != _shape(params[place]):

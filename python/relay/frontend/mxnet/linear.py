@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ... import op
-from ..._core import Constant, Expr
+from ..._core import Constant, Expr, TupleGetItem
 from ..shared.expressions import dtype_of, known, number, shape_of
 from ..shared.problems import Refused
 from .conversion import Operator
@@ -236,15 +236,17 @@ def rnn(c: Operator):
         made = op.nn.gru(c.x, weights, states, linear_before_reset=True, **how)
     else:
         made = op.nn.rnn(c.x, weights, states, activations=mode.removeprefix("rnn_"), **how)
-    made = [made[place] for place in range(3 if mode == "lstm" else 2)]
+    made = [TupleGetItem(made, place) for place in range(3 if mode == "lstm" else 2)]
     steps = shape_of(c.x)[0]
     output = op.reshape(op.transpose(made[0], axes=[0, 2, 1, 3]), [steps, batch, ways * size])
     return [output, *made[1:]] if c.flag("state_outputs") or len(c.node.outputs) > 1 else [output]
 
 
 def _spread(state: Expr, count: int, batch, size: int) -> Expr:
-    """Returns a state for all sequences; MXNet repeats one of a single sequence."""
+    """Returns a state for all sequences; MXNet repeats one of a single sequence, and zeros of an open number."""
     found = shape_of(state)
+    if found[1] == 0:
+        return op.zeros([count, batch, size], dtype_of(state))
     if found[1] == batch:
         return state
     return op.broadcast_to(state, [count, batch, size])

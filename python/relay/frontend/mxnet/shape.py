@@ -263,7 +263,8 @@ def npi_pad(c: Operator):
     if len(pairs) != c.rank or not all(len(one) == 2 and all(type(n) is int and n >= 0 for n in one) for one in pairs):
         raise Refused(f"`pad_width` is {found!r}, not a pair for each of {c.rank} axes")
     c.ignore("reflect_type", "stat_length", "end_values")
-    how = {"pad_value": c.real("constant_values", 0.0)} if mode == "constant" else {}
+    value = c.real("constant_values", c.real("constant_value", 0.0))
+    how = {"pad_value": value} if mode == "constant" else {}
     return op.nn.pad(c.x, pad_width=pairs, pad_mode=mode, **how)
 
 

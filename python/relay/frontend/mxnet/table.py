@@ -66,6 +66,7 @@ OPERATORS = {
     "_contrib_div_sqrt_dim": elementwise.divide_by_root,
     "_copy": elementwise.copy,
     "_np_copy": elementwise.copy,
+    "_np_cumsum": shape.cumsum,
     "_npi_copy": elementwise.copy,
     "add_n": elementwise.add_n,
     "amp_cast": elementwise.cast,

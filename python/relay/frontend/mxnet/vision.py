@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import op
+from ..._core import Expr
 from ..shared.expressions import known, number, shape_of
 from ..shared.problems import Refused
 from .conversion import Operator
@@ -41,8 +42,10 @@ def multibox_detection(c: Operator):
         *c.counted(3), clip=c.flag("clip", True), threshold=c.real("threshold", 0.01),
         variances=c.reals("variances", (0.1, 0.1, 0.2, 0.2)),
     )  # fmt: skip
+    batch, boxes = (known(one, "it") for one in shape_of(rows)[:2])
+    places = c.constant(np.broadcast_to(np.arange(boxes, dtype=np.int32), (batch, boxes)))
     return op.vision.non_max_suppression(
-        rows, count, count, iou_threshold=c.real("nms_threshold", 0.5), force_suppress=c.flag("force_suppress"),
+        rows, count, places, iou_threshold=c.real("nms_threshold", 0.5), force_suppress=c.flag("force_suppress"),
         top_k=c.int("nms_topk", -1), return_indices=False,
     )  # fmt: skip
 
@@ -68,7 +71,7 @@ def box_nms(c: Operator):
 def box_decode(c: Operator):
     """Corners of boxes from their moves and growths relative to anchors."""
     data, anchors = c.counted(2)
-    spread = [c.real(f"std{place}", one) for place, one in enumerate((0.1, 0.1, 0.2, 0.2))]
+    spread = [c.real(f"std{place}", 1.0) for place in range(4)]
     limit = c.real("clip", -1.0)
     first, second = op.split(anchors, 2, axis=2)
     if c.text("format", "center", ("center", "corner")) == "corner":
@@ -98,12 +101,35 @@ def proposal(c: Operator):
 def deformable_convolution(c: Operator):
     c.ignore("workspace", "cudnn_tune", "cudnn_off", "layout")
     window, filters = c.ints("kernel", count=2), c.count("num_filter")
+    strides, padding, dilation = _each(c, "stride", 2, 1), _each(c, "pad", 2, 0), _each(c, "dilate", 2, 1)
     made = op.nn.deformable_conv2d(
-        c.with_rank(4), c.input(1), c.input(2), strides=_each(c, "stride", 2, 1), padding=_each(c, "pad", 2, 0) * 2,
-        dilation=_each(c, "dilate", 2, 1), deformable_groups=c.count("num_deformable_group", 1),
+        c.with_rank(4), _inside(c, c.input(1), window, strides, padding, dilation), c.input(2), strides=strides,
+        padding=padding * 2, dilation=dilation, deformable_groups=c.count("num_deformable_group", 1),
         groups=c.count("num_group", 1), channels=filters, kernel_size=window,
     )  # fmt: skip
     return with_bias(c, made, 3, filters, c.flag("no_bias"))
+
+
+def _inside(c: Operator, offset: Expr, window: list, strides: list, padding: list, dilation: list) -> Expr:
+    """Returns offsets that stay inside of the image or are far away from it.
+
+    MXNet reads the last row or column behind it, up to a distance of one, and nothing before the first; the operator
+    nn.deformable_conv2d reads a share of the border on both sides.
+    """
+    batch, channels, *result = (known(one, "the offsets") for one in shape_of(offset))
+    taps = window[0] * window[1]
+    apart = op.reshape(offset, [batch, channels // (2 * taps), taps, 2, *result])
+    places = np.zeros([1, 1, taps, 2, *result], np.float32)
+    for tap in range(taps):
+        for axis, at in enumerate(divmod(tap, window[1])):
+            steps = np.arange(result[axis]) * strides[axis] - padding[axis] + at * dilation[axis]
+            places[0, 0, tap, axis] = steps[:, None] if axis == 0 else steps
+    sizes = np.array([known(one, "the image") for one in c.shape[2:]], np.float32).reshape(1, 1, 1, 2, 1, 1)
+    base, far = c.constant(places), c.number(-1e4)
+    found = op.add(apart, base)
+    is_outside = op.logical_or(op.less(found, c.number(0.0)), op.greater_equal(found, c.constant(sizes)))
+    found = op.where(is_outside, far, op.minimum(found, c.constant(sizes - 1)))
+    return op.reshape(op.subtract(found, base), [batch, channels, *result])
 
 
 def correlation(c: Operator):

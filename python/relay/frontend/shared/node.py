@@ -100,7 +100,7 @@ class NodeConversion:
         """Returns an attribute as it is in the file."""
         self.read.add(name)
         found = self.node.attributes.get(name)
-        return otherwise if found is None or found == "None" else found
+        return otherwise if found is None or (isinstance(found, str) and found == "None") else found
 
     def ignore(self, *names: str) -> None:
         """Notes attributes that have no effect on the result."""
