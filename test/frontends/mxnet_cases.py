@@ -299,6 +299,40 @@ def _control():
     yield "_cond else", made, {"a": np.array([4], np.float32), "b": real(1)}
 
 
+def quantised():
+    """Networks of integers, as MXNet's pass for processors makes them: name, symbol, weights, input."""
+    from mxnet.contrib.quantization import quantize_model
+
+    h = S.Convolution(v("data"), kernel=(3, 3), num_filter=8, pad=(1, 1), name="c1")
+    h = S.Activation(S.BatchNorm(h, fix_gamma=False, name="b1"), act_type="relu")
+    h = S.Activation(S.Convolution(h, kernel=(3, 3), num_filter=8, pad=(1, 1), name="c2") + h, act_type="relu")
+    h = S.Flatten(S.Pooling(h, kernel=(2, 2), stride=(2, 2), pool_type="max"))
+    first = S.FullyConnected(h, num_hidden=5, name="f")
+    h = S.Convolution(v("data"), kernel=(3, 3), num_filter=8, name="c1")
+    p = S.Pooling(h, kernel=(2, 2), stride=(2, 2), pool_type="avg")
+    b = S.Activation(S.BatchNorm(p, fix_gamma=False, name="b1"), act_type="relu")
+    second = S.Convolution(S.Concat(b, p, dim=1), kernel=(1, 1), num_filter=4, name="c2")
+    for name, symbol in (("quantised network", first), ("quantised branches", second)):
+        symbol = symbol.get_backend_symbol("MKLDNN_QUANTIZE")
+        shapes, _, states = symbol.infer_shape(data=(2, 4, 8, 8))
+        held = [
+            {one: mx.nd.array(RNG.uniform(low, high, shape)) for one, shape in zip(names, sizes) if one != "data"}
+            for names, sizes, low, high in (
+                (symbol.list_arguments(), shapes, -0.5, 0.5), (symbol.list_auxiliary_states(), states, 0.5, 1))
+        ]  # fmt: skip
+        data = mx.io.NDArrayIter(mx.nd.array(RNG.uniform(-1, 1, (8, 4, 8, 8))), batch_size=2)
+        made, arguments, states = quantize_model(
+            symbol, *held, data_names=("data",), label_names=None, calib_mode="naive", calib_data=data,
+            num_calib_examples=8, quantized_dtype="auto", ctx=mx.cpu(),
+        )  # fmt: skip
+        weights = {f"arg:{one}": value.asnumpy() for one, value in arguments.items()}
+        weights |= {f"aux:{one}": value.asnumpy() for one, value in states.items()}
+        used = made.get_backend_symbol("MKLDNN_QUANTIZE")
+        known = set(used.list_arguments()) | set(used.list_auxiliary_states())
+        weights = {one: value for one, value in weights.items() if one.partition(":")[2] in known}
+        yield name, used, weights, {"data": real(2, 4, 8, 8, low=-1, high=1)}
+
+
 def cases():
     for group in (_elements, _products, _normal, _shapes, _npi, _vision, _control):
         yield from group()

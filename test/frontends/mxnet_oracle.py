@@ -42,8 +42,8 @@ def random_weights(symbol, inputs, rng):
 
 def run(symbol, weights, inputs):
     shapes = {name: one.shape for name, one in inputs.items()}
-    held = {name.partition(":")[2]: mx.nd.array(one) for name, one in weights.items()}
-    arguments = {name: mx.nd.array(one) for name, one in inputs.items()}
+    held = {name.partition(":")[2]: mx.nd.array(one, dtype=one.dtype) for name, one in weights.items()}
+    arguments = {name: mx.nd.array(one, dtype=one.dtype) for name, one in inputs.items()}
     labels = [name for name in symbol.list_arguments() if name.endswith("_label")]
     found = dict(zip(symbol.list_arguments(), symbol.infer_shape(**shapes)[0] or []))
     arguments.update({name: mx.nd.zeros(found[name]) for name in labels})
@@ -79,6 +79,9 @@ def main():
                 print(f"REFUSED {name}: {type(error).__name__} {str(error).strip().splitlines()[-1][:300]}", flush=True)
                 continue
             index.append([f"{number:03}", name])
+        for number, (name, symbol, weights, inputs) in enumerate(mxnet_cases.quantised()):
+            write(folder / f"q{number}", symbol, weights, inputs, run(symbol, weights, inputs))
+            index.append([f"q{number}", name])
     (folder / "index.json").write_text(json.dumps(index))
 
 

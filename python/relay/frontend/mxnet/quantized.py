@@ -1,7 +1,7 @@
 """Operators of MXNet on integers. A quantised tensor is three: the integers, and the least and largest real number.
 
-The scale is 127 / r for int8, where r is the larger size of the two numbers, and 255 / r for uint8, whose least number is
-zero. Ranges are known at import (calibrated): they are constants of the model.
+The scale is 127.5 / r for int8, where r is the larger size of the two numbers, and 255.5 / r for uint8, whose least number
+is zero: those of MXNet's kernels for processors. Ranges are known at import (calibrated): they are constants of the model.
 """
 
 from __future__ import annotations
@@ -17,15 +17,20 @@ from ..shared.problems import Refused
 from . import linear, norm, shape
 from .conversion import Operator
 
-_MOST = {"int8": 127.0, "uint8": 255.0, "int32": float((1 << 31) - 1)}
+_MOST = {"int8": 127.5, "uint8": 255.5, "int32": float((1 << 31) - 1)}
 
 
-def _range(c: Operator, low: int, high: int) -> float:
-    """Returns the largest size of the numbers of a tensor, whose range two inputs have."""
+def _ends(c: Operator, low: int, high: int) -> tuple[float, float]:
+    """Returns the range of a tensor, which two inputs have."""
     found = [float(c.array(place, "the range of a quantised tensor").reshape(-1)[0]) for place in (low, high)]
     if not all(map(math.isfinite, found)):
         raise Refused(f"the range of a quantised tensor is {found}")
-    return max(map(abs, found))
+    return found[0], found[1]
+
+
+def _range(c: Operator, low: int, high: int) -> float:
+    """Returns the largest size of the numbers of a tensor."""
+    return max(map(abs, _ends(c, low, high)))
 
 
 def _real(x: Expr, largest: float) -> Expr:
@@ -33,21 +38,21 @@ def _real(x: Expr, largest: float) -> Expr:
     return op.multiply(op.cast(x, "float32"), number(largest / _MOST[dtype_of(x)], "float32"))
 
 
-def _integers(c: Operator, x: Expr, largest: float, dtype: str) -> list[Expr]:
+def _integers(c: Operator, x: Expr, ends: tuple[float, float], dtype: str) -> list[Expr]:
     """Returns a tensor as integers, with its range."""
+    largest = max(map(abs, ends))
     if largest <= 0:
-        raise Refused(f"the range of a quantised tensor ends at {largest}")
+        raise Refused(f"the range of a quantised tensor is {ends}")
     scaled = op.multiply(x, number(_MOST[dtype] / largest, "float32"))
-    low, most = (0.0, 255.0) if dtype == "uint8" else (-127.0, 127.0)
+    low, most = (0.0, 255.0) if dtype == "uint8" else (-128.0, 127.0)
     made = op.cast(op.clip(op.round(scaled), low, most), dtype)
-    least = 0.0 if dtype == "uint8" else -largest
-    return [made, *(c.constant(np.array([one], np.float32)) for one in (least, largest))]
+    return [made, *(c.constant(np.array([one], np.float32)) for one in ends)]
 
 
-def _calibrated(c: Operator) -> float:
+def _calibrated(c: Operator) -> tuple[float, float]:
     if not c.has("max_calib_range") or not c.has("min_calib_range"):
         raise Refused("its range is computed at run time", "calibrate the model: quantize_model(calib_mode='naive')")
-    return max(abs(c.real("min_calib_range")), abs(c.real("max_calib_range")))
+    return c.real("min_calib_range"), c.real("max_calib_range")
 
 
 def quantize(c: Operator):
@@ -94,20 +99,19 @@ def concat(c: Operator):
     count = len(c.inputs) // 3
     if count * 3 != len(c.inputs):
         raise Refused(f"it has {len(c.inputs)} inputs, not three for each part")
-    ranges = [_range(c, count + 2 * at, count + 2 * at + 1) for at in range(count)]
+    ranges = [_ends(c, count + 2 * at, count + 2 * at + 1) for at in range(count)]
     kinds = {dtype_of(one) for one in c.inputs[:count]}
-    largest, kind = max(ranges), "int8" if len(kinds) > 1 else kinds.pop()
-    parts = [_integers(c, _real(one, size), largest, kind)[0] for one, size in zip(c.inputs, ranges, strict=False)]
-    joined = op.concatenate(parts, axis=c.int("dim", 1))
-    return [joined, *_integers(c, number(0.0, "float32"), largest, kind)[1:]]
+    ends = min(low for low, _ in ranges), max(high for _, high in ranges)
+    kind = "int8" if len(kinds) > 1 else kinds.pop()
+    reals = [_real(one, max(map(abs, pair))) for one, pair in zip(c.inputs, ranges, strict=False)]
+    parts = [_integers(c, one, ends, kind) for one in reals]
+    return [op.concatenate([one[0] for one in parts], axis=c.int("dim", 1)), *parts[0][1:]]
 
 
 def batch_norm(c: Operator):
     """Inputs: data, gamma, beta, mean, variance, and the range of the data."""
-    largest, real = _range(c, 5, 6), _real(c.x, _range(c, 5, 6))
-    made = norm.batch_norm(_on(c, [real, *c.inputs[1:5]]))[0]
-    wide = _calibrated(c) if c.has("max_calib_range") else largest
-    return _integers(c, made, wide, "int8")
+    made = norm.batch_norm(_on(c, [_real(c.x, _range(c, 5, 6)), *c.inputs[1:5]]))[0]
+    return _integers(c, made, _calibrated(c), "int8")
 
 
 def ring_buffer(c: Operator):
@@ -175,7 +179,7 @@ def convolution(c: Operator):
     at += words["with_sum"]
     if words["quantized"]:
         data = _real(data, _range(c, at, at + 1))
-        weight = _rounded(weight, c.flag("channel_wise_quantize"))
+        weight = _rounded(weight, c.flag("channel_wise_quantize", True))
         other = None if other is None else _real(other, _range(c, at + 2, at + 3))
     given = [data, c.constant(weight), c.constant(bias)]
     view = _inner(c, "Convolution", given)
@@ -203,8 +207,8 @@ def _rounded(weight: np.ndarray, by_channel: bool) -> np.ndarray:
     """Returns weights as they are after int8: 127 steps to the largest, of each channel or of all."""
     axes = tuple(range(1, weight.ndim)) if by_channel else None
     largest = np.abs(weight).max(axis=axes, keepdims=by_channel)
-    scale = np.where(largest > 0, 127 / np.maximum(largest, 1e-30), 1)
-    return (np.rint(weight * scale) / scale).astype(np.float32)
+    scale = np.where(largest > 0, 127.5 / np.maximum(largest, 1e-30), 1)
+    return (np.clip(np.rint(weight * scale), -128, 127) / scale).astype(np.float32)
 
 
 def fully_connected(c: Operator):

@@ -21,8 +21,9 @@ def read_file(path: str | os.PathLike) -> bytes:
         if os.path.getsize(path) > MOST_BYTES:
             raise told("limit_exceeded", f"{path} has more than {MOST_BYTES} bytes", "split the model")
         return pathlib.Path(path).read_bytes()
-    except OSError as error:
-        raise told("file_not_found", f"{os.fspath(path)} cannot be read: {error.strerror}", "check the path") from error
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        why = getattr(error, "strerror", None) or error
+        raise told("file_not_found", f"{os.fspath(path)!r} cannot be read: {why}", "check the path") from error
 
 
 class Reader:
