@@ -32,8 +32,7 @@ static Result<relay::driver::PythonModel> import_by_python(const nb::object& imp
   nb::gil_scoped_acquire held;
   try {
     const nb::tuple read = nb::cast<nb::tuple>(import_file(path, shapes));
-    return relay::driver::PythonModel{nb::cast<PyModule>(read[0]).module,
-                                      nb::cast<std::vector<std::string>>(read[1])};
+    return relay::driver::PythonModel{nb::cast<PyModule>(read[0]).module, nb::cast<std::vector<std::string>>(read[1])};
   } catch (nb::python_error& e) {
     if (e.matches(nb::module_::import_("relay.errors").attr("CompileError"))) return problems_of(e.value());
     return Diagnostic{DiagnosticKind::bad_model,

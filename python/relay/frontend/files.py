@@ -14,7 +14,6 @@ FORMATS = {
     "Caffe model": ".caffe",
     "Caffe2 model": ".caffe2",
     "MXNet model": ".mxnet",
-    "PaddlePaddle model": ".paddle",
 }
 
 

@@ -110,11 +110,6 @@ bool is_mxnet_model(const std::string& path, std::string_view head) {
          (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
 }
 
-bool is_paddle_model(const std::string& path, std::string_view head) {
-  return ends_with_one_of(path, {".pdmodel", ".pdiparams", "/__model__"}) || path == "__model__" ||
-         (ends_with(path, ".json") && head.find("\"base_code\"") != head.npos);
-}
-
 // A zip archive by the name of its first member, which is in the head.
 static const ForeignFile& zip_file(std::string_view head, std::string_view extension) {
   const auto has = [&](const char* name) { return head.find(name) != head.npos; };

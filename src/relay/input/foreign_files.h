@@ -29,7 +29,5 @@ bool is_caffe_model(const std::string& path, std::string_view head);
 bool is_caffe2_model(const std::string& path, std::string_view head);
 // .params or .json with a list of nodes.
 bool is_mxnet_model(const std::string& path, std::string_view head);
-// .pdmodel, .pdiparams, __model__, or .json with a program.
-bool is_paddle_model(const std::string& path, std::string_view head);
 
 }  // namespace relay::input

@@ -94,7 +94,7 @@ def test_all_heads_are_results(tmp_path):
 
 
 def test_short_names_comments_and_both_files(tmp_path):
-    path = write(tmp_path, "# a comment\n[ conv ]\nfilters = 2 # two\nactivation= linear\n; more\n[max]\nsize=2", [np.ones(2), np.ones((2, 4))])
+    path = write(tmp_path, "# a comment\n[ conv ]\nfilters = 2 # two\nactivation= linear\n; more\n[max]\nsize=2\nstride=2", [np.ones(2), np.ones((2, 4))])
     wanted = None
     for one in (path, path.with_suffix(".weights")):
         module, files = relay.frontend.files.import_file(str(one), {"data": [3, 4, 8, 8]})
