@@ -154,9 +154,26 @@ build/test-keras/ready: test/frontends/keras_requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+build/test-mxnet/ready: test/frontends/mxnet_requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+build/test-opencv/ready: test/frontends/opencv_requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+build/test-darknet/ready: test/frontends/darknet_setup
+	@$< $(@D)
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-darknet/ready ## Compare TFLite, Keras, MXNet, Caffe and DarkNet with LiteRT, Keras, MXNet, OpenCV and DarkNet, by operator and on real models; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/darknet_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/caffe_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/mxnet_run.py $(FRONTENDS)
 
 build/test-anywhere/ready: dev/setup
 	@dev/setup anywhere

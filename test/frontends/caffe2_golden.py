@@ -2,8 +2,8 @@
 
     python3.9 test/frontends/caffe2_golden.py FILE
 
-Caffe2 was last built in PyTorch 1.10.2 for Python 3.9 and older: pip install torch==1.10.2 protobuf==3.20.3 'numpy<1.24'
-future six. The file holds for each case "NAME|predict", "NAME|init", "NAME|in:INPUT" and "NAME|out:PLACE".
+Caffe2 was last built in PyTorch 1.10.2 for Python 3.9 and older: pip install torch==1.10.2 protobuf==3.20.3
+'numpy<1.24' future six. The file holds for each case "NAME|predict", "NAME|init", "NAME|in:INPUT" and "NAME|out:PLACE".
 """
 
 import sys
@@ -24,7 +24,12 @@ def _windows():
     x = real(*IMAGE)
     last = np.ascontiguousarray(x.transpose(0, 2, 3, 1))
     yield "Conv", {"x": x}, [real(5, 4, 3, 3), real(5)], {"kernel": 3}
-    yield "Conv", {"x": x}, [real(5, 4, 3, 2)], {"kernel_h": 3, "kernel_w": 2, "stride_h": 2, "stride_w": 1, "pad_t": 1, "pad_l": 0, "pad_b": 2, "pad_r": 1}
+    yield (
+        "Conv",
+        {"x": x},
+        [real(5, 4, 3, 2)],
+        {"kernel_h": 3, "kernel_w": 2, "stride_h": 2, "stride_w": 1, "pad_t": 1, "pad_l": 0, "pad_b": 2, "pad_r": 1},
+    )
     yield "Conv", {"x": x}, [real(6, 2, 3, 3), real(6)], {"kernel": 3, "pad": 1, "group": 2}
     yield "Conv", {"x": x}, [real(5, 4, 3, 3), real(5)], {"kernels": [3, 3], "dilations": [2, 2], "pads": [2, 2, 2, 2]}
     yield "Conv", {"x": x}, [real(5, 4, 3, 3), real(5)], {"kernel": 3, "stride": 2, "legacy_pad": 2}
@@ -65,7 +70,22 @@ def _products():
 
 def _elements():
     x = real(2, 3, 4)
-    for kind in ("Abs", "Ceil", "Cos", "Exp", "Floor", "Negative", "Relu", "Sigmoid", "Sin", "Softplus", "Softsign", "Sqr", "Swish", "Tanh"):
+    for kind in (
+        "Abs",
+        "Ceil",
+        "Cos",
+        "Exp",
+        "Floor",
+        "Negative",
+        "Relu",
+        "Sigmoid",
+        "Sin",
+        "Softplus",
+        "Softsign",
+        "Sqr",
+        "Swish",
+        "Tanh",
+    ):
         yield kind, {"x": x}, [], {}
     for kind in ("Log", "Sqrt"):
         yield kind, {"x": real(2, 3, low=0.2)}, [], {}
@@ -119,7 +139,9 @@ def _shapes():
 def fill(name, array):
     """The operator that makes a weight."""
     kinds = {"f": "GivenTensorFill", "i": "GivenTensorInt64Fill"}
-    return core.CreateOperator(kinds[array.dtype.kind], [], [name], shape=array.shape, values=array.reshape(-1).tolist())
+    return core.CreateOperator(
+        kinds[array.dtype.kind], [], [name], shape=array.shape, values=array.reshape(-1).tolist()
+    )
 
 
 def main():
@@ -137,7 +159,7 @@ def main():
             predict = caffe2_pb2.NetDef(name="predict", external_input=[*inputs, *names], external_output=results)
             predict.op.extend([core.CreateOperator(kind, [*inputs, *names], results, **arguments)])
             init = caffe2_pb2.NetDef(name="init", external_output=names)
-            init.op.extend([fill(*one) for one in zip(names, weights)])
+            init.op.extend(list(map(fill, names, weights)))
             if not weights:
                 init.op.extend([core.CreateOperator("ConstantFill", [], ["unused"], shape=[1], value=1.0)])
             for key, value in inputs.items():

@@ -1,5 +1,5 @@
-"""Runs networks of Caffe in OpenCV 4: caffe_oracle.py FOLDER, which holds net.prototxt and net.caffemodel in folders. Writes
-outputs.npy, of the last layer, for the array inputs.npy of each."""
+"""Runs networks of Caffe in OpenCV 4: caffe_oracle.py FOLDER, which holds net.prototxt and net.caffemodel in folders.
+Writes outputs.npy, of the last layer, for the array inputs.npy of each."""
 
 import pathlib
 import sys

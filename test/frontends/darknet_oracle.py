@@ -1,7 +1,7 @@
 """Runs one network in DarkNet's own library (Debian's package `darknet`), in a process that darknet_run.py starts.
 
-    darknet_oracle.py LIBRARY CFG WEIGHTS INPUTS.npy COUNT OUTPUTS.npy: runs the network on each of the inputs in turn, and
-    writes the COUNT numbers of each result.
+    darknet_oracle.py LIBRARY CFG WEIGHTS INPUTS.npy COUNT OUTPUTS.npy: runs the network on each of the inputs in turn,
+    and writes the COUNT numbers of each result.
 
 The library is linked to four libraries of OpenCV for windows and cameras only. `dev/setup darknet` makes empty ones.
 """

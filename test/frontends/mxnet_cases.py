@@ -25,8 +25,11 @@ def whole(high, *shape):
 
 def _elements():
     inside = real(3, 5, low=-0.9, high=0.9)
-    for name in ("abs cbrt ceil cos cosh erf exp expm1 fix floor negative ones_like relu rint round sigmoid sign sin sinh "
-                 "softsign square tan tanh trunc zeros_like arcsinh arctan logical_not hard_sigmoid").split():  # fmt: skip
+    anywhere = (
+        "abs cbrt ceil cos cosh erf exp expm1 fix floor negative ones_like relu rint round sigmoid sign sin sinh "
+        "softsign square tan tanh trunc zeros_like arcsinh arctan logical_not hard_sigmoid"
+    )
+    for name in anywhere.split():
         yield name, getattr(S, name)(v()), {"x": real(3, 5)}
     for name in ("log", "log10", "log1p", "log2", "rsqrt", "sqrt", "rcbrt", "reciprocal"):
         yield name, getattr(S, name)(v()), {"x": real(3, 5, low=0.2, high=3)}
@@ -44,7 +47,11 @@ def _elements():
         yield f"_{name}_scalar", getattr(S._internal, f"_{name}_scalar")(v(), scalar=1), {"x": whole(3, 4, 5)}
     positive = {"x": real(3, 4, low=0.2, high=3), "y": real(3, 4, low=0.2, high=2)}
     yield "broadcast_power", S.broadcast_power(v(), v("y")), positive
-    yield "broadcast_mod", S.broadcast_mod(v(), v("y")), {"x": real(3, 4, low=-5, high=5), "y": real(3, 4, low=0.5, high=2)}
+    yield (
+        "broadcast_mod",
+        S.broadcast_mod(v(), v("y")),
+        {"x": real(3, 4, low=-5, high=5), "y": real(3, 4, low=0.5, high=2)},
+    )
     for name in ("_maximum", "_minimum", "_power", "_plus", "_minus", "_mul", "_div", "_mod"):
         yield name, getattr(S._internal, name)(v(), v("y")), positive
     for name in ("elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div"):
@@ -74,15 +81,18 @@ def _products():
     for name, how in {
         "plain": {"kernel": (3, 3), "num_filter": 5}, "padded": {"kernel": (3, 3), "num_filter": 5, "pad": (1, 2)},
         "strided": {"kernel": (3, 2), "num_filter": 5, "stride": (2, 1), "no_bias": True},
-        "groups": {"kernel": (3, 3), "num_filter": 8, "num_group": 2}, "dilated": {"kernel": (3, 3), "num_filter": 5, "dilate": (2, 2)},
+        "groups": {"kernel": (3, 3), "num_filter": 8, "num_group": 2}, "dilated": {"kernel": (3, 3), "num_filter": 5,
+            "dilate": (2, 2)},
     }.items():  # fmt: skip
         yield f"Convolution {name}", S.Convolution(v(), **how), {"x": real(*IMAGE)}
     yield "Convolution_v1", S.Convolution_v1(v(), kernel=(3, 3), num_filter=5), {"x": real(*IMAGE)}
     yield "Convolution 1d", S.Convolution(v(), kernel=(3,), num_filter=5, pad=(1,)), {"x": real(2, 4, 9)}
     yield "Convolution 3d", S.Convolution(v(), kernel=(3, 2, 2), num_filter=5), {"x": real(1, 3, 6, 5, 4)}
     for name, how in {
-        "plain": {"kernel": (3, 3), "num_filter": 5}, "strided": {"kernel": (4, 4), "num_filter": 5, "stride": (2, 2), "pad": (1, 1)},
-        "adjusted": {"kernel": (3, 3), "num_filter": 6, "stride": (2, 2), "pad": (1, 1), "adj": (1, 1), "num_group": 2, "no_bias": False},
+        "plain": {"kernel": (3, 3), "num_filter": 5}, "strided": {"kernel": (4, 4), "num_filter": 5, "stride": (2, 2),
+            "pad": (1, 1)},
+        "adjusted": {"kernel": (3, 3), "num_filter": 6, "stride": (2, 2), "pad": (1, 1), "adj": (1, 1), "num_group": 2,
+            "no_bias": False},
         "target": {"kernel": (3, 3), "num_filter": 5, "stride": (2, 2), "target_shape": (18, 16), "no_bias": True},
     }.items():  # fmt: skip
         yield f"Deconvolution {name}", S.Deconvolution(v(), **how), {"x": real(*IMAGE)}
@@ -96,9 +106,21 @@ def _products():
     yield "dot transposed", S.dot(v(), v("y"), transpose_a=True, transpose_b=True), {"x": real(4, 3), "y": real(5, 4)}
     yield "batch_dot", S.batch_dot(v(), v("y"), transpose_b=True), {"x": real(2, 3, 4), "y": real(2, 5, 4)}
     yield "selfatt_qk", S.contrib.interleaved_matmul_selfatt_qk(v(), heads=2), {"x": real(5, 2, 24)}
-    yield "selfatt_valatt", S.contrib.interleaved_matmul_selfatt_valatt(v(), v("y"), heads=2), {"x": real(5, 2, 24), "y": real(4, 5, 5)}
-    yield "encdec_qk", S.contrib.interleaved_matmul_encdec_qk(v(), v("y"), heads=2), {"x": real(3, 2, 8), "y": real(5, 2, 16)}
-    yield "encdec_valatt", S.contrib.interleaved_matmul_encdec_valatt(v(), v("y"), heads=2), {"x": real(5, 2, 16), "y": real(4, 3, 5)}
+    yield (
+        "selfatt_valatt",
+        S.contrib.interleaved_matmul_selfatt_valatt(v(), v("y"), heads=2),
+        {"x": real(5, 2, 24), "y": real(4, 5, 5)},
+    )
+    yield (
+        "encdec_qk",
+        S.contrib.interleaved_matmul_encdec_qk(v(), v("y"), heads=2),
+        {"x": real(3, 2, 8), "y": real(5, 2, 16)},
+    )
+    yield (
+        "encdec_valatt",
+        S.contrib.interleaved_matmul_encdec_valatt(v(), v("y"), heads=2),
+        {"x": real(5, 2, 16), "y": real(4, 3, 5)},
+    )
     for mode, states in (("lstm", 2), ("gru", 1), ("rnn_tanh", 1), ("rnn_relu", 1)):
         for layers, two in ((1, False), (2, True)):
             names = [v(), v("w"), v("h")] + [v("c")] * (states == 2)
@@ -114,14 +136,38 @@ def _normal():
     for kind in ("max", "avg", "sum", "lp"):
         extra = {"p_value": 2} if kind == "lp" else {}
         for convention in ("valid", "full"):
-            how = {"kernel": (3, 2), "stride": (2, 2), "pad": (1, 0), "pool_type": kind, "pooling_convention": convention, **extra}
+            how = {
+                "kernel": (3, 2),
+                "stride": (2, 2),
+                "pad": (1, 0),
+                "pool_type": kind,
+                "pooling_convention": convention,
+                **extra,
+            }
             yield f"Pooling {kind} {convention}", S.Pooling(v(), **how), {"x": real(*IMAGE)}
-        yield f"Pooling {kind} global", S.Pooling(v(), global_pool=True, kernel=(1, 1), pool_type=kind, **extra), {"x": real(*IMAGE)}
-    yield "Pooling excluded", S.Pooling(v(), kernel=(3, 3), pad=(1, 1), pool_type="avg", count_include_pad=False), {"x": real(*IMAGE)}
+        yield (
+            f"Pooling {kind} global",
+            S.Pooling(v(), global_pool=True, kernel=(1, 1), pool_type=kind, **extra),
+            {"x": real(*IMAGE)},
+        )
+    yield (
+        "Pooling excluded",
+        S.Pooling(v(), kernel=(3, 3), pad=(1, 1), pool_type="avg", count_include_pad=False),
+        {"x": real(*IMAGE)},
+    )
     yield "Pooling_v1", S.Pooling_v1(v(), kernel=(2, 2), stride=(2, 2), pool_type="max"), {"x": real(*IMAGE)}
-    yield "Pooling 1d", S.Pooling(v(), kernel=(3,), stride=(2,), pool_type="avg", pooling_convention="full"), {"x": real(2, 3, 10)}
+    yield (
+        "Pooling 1d",
+        S.Pooling(v(), kernel=(3,), stride=(2,), pool_type="avg", pooling_convention="full"),
+        {"x": real(2, 3, 10)},
+    )
     yield "Pooling 3d", S.Pooling(v(), kernel=(2, 2, 2), stride=(2, 2, 2), pool_type="max"), {"x": real(1, 2, 6, 5, 4)}
-    for name, how in (("default", {}), ("free", {"fix_gamma": False}), ("eps", {"fix_gamma": False, "eps": 0.1}), ("axis", {"axis": 3})):
+    for name, how in (
+        ("default", {}),
+        ("free", {"fix_gamma": False}),
+        ("eps", {"fix_gamma": False, "eps": 0.1}),
+        ("axis", {"axis": 3}),
+    ):
         yield f"BatchNorm {name}", S.BatchNorm(v(), **how), {"x": real(*IMAGE)}
     yield "BatchNorm_v1", S.BatchNorm_v1(v(), fix_gamma=False), {"x": real(*IMAGE)}
     yield "SyncBatchNorm", S.contrib.SyncBatchNorm(v(), fix_gamma=False, key="k"), {"x": real(*IMAGE)}
@@ -186,7 +232,11 @@ def _shapes():
     yield "repeat flat", S.repeat(v(), repeats=2), x
     yield "reverse", S.reverse(v(), axis=1), x
     for mode in ("constant", "edge", "reflect"):
-        yield f"pad {mode}", S.pad(v(), mode=mode, pad_width=(0, 0, 0, 0, 1, 2, 2, 1), constant_value=0.5), {"x": real(*IMAGE)}
+        yield (
+            f"pad {mode}",
+            S.pad(v(), mode=mode, pad_width=(0, 0, 0, 0, 1, 2, 2, 1), constant_value=0.5),
+            {"x": real(*IMAGE)},
+        )
         yield f"Pad {mode}", S.Pad(v(), mode=mode, pad_width=(0, 0, 0, 0, 1, 0, 0, 1)), {"x": real(*IMAGE)}
     yield "Crop", S.Crop(v(), h_w=(4, 5), offset=(2, 1), num_args=1), {"x": real(*IMAGE)}
     yield "Crop centre", S.Crop(v(), v("y"), center_crop=True, num_args=2), {"x": real(*IMAGE), "y": real(1, 1, 5, 4)}
@@ -194,7 +244,11 @@ def _shapes():
     yield "broadcast_axes", S.broadcast_axes(v(), axis=0, size=3), {"x": real(1, 2, 2)}
     yield "broadcast_to", S.broadcast_to(v(), shape=(3, 0, 5)), {"x": real(1, 2, 1)}
     yield "broadcast_like", S.broadcast_like(v(), v("y")), {"x": real(1, 2, 1), "y": real(3, 2, 5)}
-    yield "broadcast_like axes", S.broadcast_like(v(), v("y"), lhs_axes=(0,), rhs_axes=(1,)), {"x": real(1, 2), "y": real(3, 4)}
+    yield (
+        "broadcast_like axes",
+        S.broadcast_like(v(), v("y"), lhs_axes=(0,), rhs_axes=(1,)),
+        {"x": real(1, 2), "y": real(3, 4)},
+    )
     yield "constants", S.zeros((2, 3)) + S.ones((2, 3)) + S.full((2, 3), 4.5) + v(), {"x": real(2, 3)}
     yield "_arange", S.arange(1, 7, 2, repeat=2) + v(), {"x": real(6)}
     yield "arange_like", S.contrib.arange_like(v(), axis=1, start=2), x
@@ -207,7 +261,11 @@ def _shapes():
     yield "pick", S.pick(v(), v("y"), axis=1), {"x": real(4, 3), "y": whole(3, 4)}
     yield "pick kept", S.pick(v(), v("y"), axis=0, keepdims=True), {"x": real(4, 3), "y": whole(4, 3)}
     yield "gather_nd", S.gather_nd(v(), v("y")), {"x": real(4, 3, 2), "y": np.array([[0, 3, 1], [2, 0, 1]], np.float32)}
-    yield "scatter_nd", S.scatter_nd(v(), v("y"), shape=(4, 3)), {"x": real(3), "y": np.array([[0, 3, 1], [2, 0, 1]], np.float32)}
+    yield (
+        "scatter_nd",
+        S.scatter_nd(v(), v("y"), shape=(4, 3)),
+        {"x": real(3), "y": np.array([[0, 3, 1], [2, 0, 1]], np.float32)},
+    )
     yield "one_hot", S.one_hot(v(), depth=5, on_value=2, off_value=-1), {"x": whole(5, 2, 3)}
     for kind in ("value", "indices", "mask"):
         yield f"topk {kind}", S.topk(v(), k=2, axis=1, ret_typ=kind), {"x": real(3, 5)}
@@ -219,17 +277,37 @@ def _shapes():
     yield "cumsum", S.cumsum(v(), axis=1), x
     yield "diag", S.diag(v(), k=1), {"x": real(4, 5)}
     yield "diag made", S.diag(v(), k=-1), {"x": real(4)}
-    yield "SequenceMask", S.SequenceMask(v(), v("y"), use_sequence_length=True, value=-1), {"x": real(4, 2, 3), "y": np.array([1, 3], np.float32)}
-    yield "SequenceReverse", S.SequenceReverse(v(), v("y"), use_sequence_length=True), {"x": real(4, 2, 3), "y": np.array([2, 3], np.float32)}
+    yield (
+        "SequenceMask",
+        S.SequenceMask(v(), v("y"), use_sequence_length=True, value=-1),
+        {"x": real(4, 2, 3), "y": np.array([1, 3], np.float32)},
+    )
+    yield (
+        "SequenceReverse",
+        S.SequenceReverse(v(), v("y"), use_sequence_length=True),
+        {"x": real(4, 2, 3), "y": np.array([2, 3], np.float32)},
+    )
     yield "SequenceReverse all", S.SequenceReverse(v()), {"x": real(4, 2, 3)}
-    yield "SequenceLast", S.SequenceLast(v(), v("y"), use_sequence_length=True), {"x": real(4, 2, 3), "y": np.array([2, 3], np.float32)}
+    yield (
+        "SequenceLast",
+        S.SequenceLast(v(), v("y"), use_sequence_length=True),
+        {"x": real(4, 2, 3), "y": np.array([2, 3], np.float32)},
+    )
     yield "SequenceLast all", S.SequenceLast(v()), {"x": real(4, 2, 3)}
     yield "depth_to_space", S.depth_to_space(v(), block_size=2), {"x": real(1, 8, 2, 3)}
     yield "space_to_depth", S.space_to_depth(v(), block_size=2), {"x": real(1, 2, 4, 6)}
     yield "UpSampling", S.UpSampling(v(), scale=2, sample_type="nearest", num_args=1), {"x": real(*IMAGE)}
-    yield "UpSampling bilinear", S.UpSampling(v(), v("w"), scale=2, sample_type="bilinear", num_filter=4, num_args=2), {"x": real(*IMAGE)}
+    yield (
+        "UpSampling bilinear",
+        S.UpSampling(v(), v("w"), scale=2, sample_type="bilinear", num_filter=4, num_args=2),
+        {"x": real(*IMAGE)},
+    )
     yield "BilinearResize2D", S.contrib.BilinearResize2D(v(), height=13, width=5), {"x": real(*IMAGE)}
-    yield "BilinearResize2D centre", S.contrib.BilinearResize2D(v(), height=13, width=5, align_corners=False), {"x": real(*IMAGE)}
+    yield (
+        "BilinearResize2D centre",
+        S.contrib.BilinearResize2D(v(), height=13, width=5, align_corners=False),
+        {"x": real(*IMAGE)},
+    )
 
 
 def _npi():
@@ -256,30 +334,89 @@ def _npi():
 
 def _vision():
     boxes = np.array([[0, 1, 1, 6, 6], [1, 0, 2, 7, 5]], np.float32)
-    yield "ROIPooling", S.ROIPooling(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9), {"x": real(*IMAGE), "r": boxes}
-    yield "ROIAlign", S.contrib.ROIAlign(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9, sample_ratio=2), {"x": real(*IMAGE), "r": boxes}
-    yield "ROIAlign aligned", S.contrib.ROIAlign(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9, sample_ratio=2, aligned=True), {"x": real(*IMAGE), "r": boxes}
+    yield (
+        "ROIPooling",
+        S.ROIPooling(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9),
+        {"x": real(*IMAGE), "r": boxes},
+    )
+    yield (
+        "ROIAlign",
+        S.contrib.ROIAlign(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9, sample_ratio=2),
+        {"x": real(*IMAGE), "r": boxes},
+    )
+    yield (
+        "ROIAlign aligned",
+        S.contrib.ROIAlign(v(), v("r"), pooled_size=(3, 2), spatial_scale=0.9, sample_ratio=2, aligned=True),
+        {"x": real(*IMAGE), "r": boxes},
+    )
     yield "MultiBoxPrior", S.contrib.MultiBoxPrior(v(), sizes=(0.3, 0.5), ratios=(1, 2)), {"x": real(1, 3, 4, 5)}
-    yield "MultiBoxPrior clip", S.contrib.MultiBoxPrior(v(), sizes=(0.9,), ratios=(1, 0.5), clip=True, steps=(0.3, 0.2), offsets=(0.4, 0.6)), {"x": real(1, 3, 4, 5)}
+    yield (
+        "MultiBoxPrior clip",
+        S.contrib.MultiBoxPrior(v(), sizes=(0.9,), ratios=(1, 0.5), clip=True, steps=(0.3, 0.2), offsets=(0.4, 0.6)),
+        {"x": real(1, 3, 4, 5)},
+    )
     anchors = np.sort(RNG.uniform(0, 1, (1, 6, 2, 2)), axis=2).reshape(1, 6, 4).astype(np.float32)
     scores = RNG.dirichlet(np.ones(3), (1, 6)).transpose(0, 2, 1).astype(np.float32)
-    yield "MultiBoxDetection", S.contrib.MultiBoxDetection(v(), v("l"), v("a"), nms_threshold=0.3), {"x": scores, "l": real(1, 24, low=-0.5, high=0.5), "a": anchors}
-    rows = np.concatenate([whole(2, 2, 8, 1), RNG.permutation(16).reshape(2, 8, 1) / 16, np.sort(RNG.uniform(0, 1, (2, 8, 2, 2)), axis=2).reshape(2, 8, 4)], axis=2).astype(np.float32)
+    yield (
+        "MultiBoxDetection",
+        S.contrib.MultiBoxDetection(v(), v("l"), v("a"), nms_threshold=0.3),
+        {"x": scores, "l": real(1, 24, low=-0.5, high=0.5), "a": anchors},
+    )
+    rows = np.concatenate(
+        [
+            whole(2, 2, 8, 1),
+            RNG.permutation(16).reshape(2, 8, 1) / 16,
+            np.sort(RNG.uniform(0, 1, (2, 8, 2, 2)), axis=2).reshape(2, 8, 4),
+        ],
+        axis=2,
+    ).astype(np.float32)
     yield "box_nms", S.contrib.box_nms(v(), overlap_thresh=0.2, id_index=0), {"x": rows}
-    yield "box_nms all", S.contrib.box_nms(v(), overlap_thresh=0.2, id_index=0, force_suppress=True, valid_thresh=0.3), {"x": rows}
+    yield (
+        "box_nms all",
+        S.contrib.box_nms(v(), overlap_thresh=0.2, id_index=0, force_suppress=True, valid_thresh=0.3),
+        {"x": rows},
+    )
     yield "box_decode", S.contrib.box_decode(v(), v("a"), format="corner"), {"x": real(1, 6, 4), "a": anchors}
-    yield "box_decode centre", S.contrib.box_decode(v(), v("a"), format="center", clip=0.3), {"x": real(1, 6, 4), "a": anchors}
+    yield (
+        "box_decode centre",
+        S.contrib.box_decode(v(), v("a"), format="center", clip=0.3),
+        {"x": real(1, 6, 4), "a": anchors},
+    )
     yield "box_iou", S.contrib.box_iou(v(), v("y"), format="corner"), {"x": anchors[0], "y": anchors[0, :3]}
     score = RNG.permutation(1 * 24 * 4 * 5).reshape(1, 24, 4, 5).astype(np.float32) / 480
     for name in ("Proposal", "MultiProposal"):
-        yield name, getattr(S.contrib, name)(v(), v("b"), v("i"), rpn_post_nms_top_n=10, rpn_pre_nms_top_n=60, rpn_min_size=4), {"x": score, "b": real(1, 48, 4, 5, low=-0.3, high=0.3), "i": np.array([[64, 80, 1]], np.float32)}
-    yield "DeformableConvolution", S.contrib.DeformableConvolution(v(), v("o"), kernel=(3, 3), num_filter=5, pad=(1, 1)), {"x": real(*IMAGE), "o": real(2, 18, 9, 8)}
-    yield "Correlation", S.Correlation(v(), v("y"), kernel_size=1, max_displacement=2, stride2=1, pad_size=2), {"x": real(*IMAGE), "y": real(*IMAGE)}
-    yield "Correlation absolute", S.Correlation(v(), v("y"), kernel_size=3, max_displacement=1, pad_size=1, is_multiply=False), {"x": real(*IMAGE), "y": real(*IMAGE)}
-    yield "BilinearSampler", S.BilinearSampler(v(), v("g")), {"x": real(*IMAGE), "g": real(2, 2, 5, 6, low=-1.1, high=1.1)}
+        yield (
+            name,
+            getattr(S.contrib, name)(v(), v("b"), v("i"), rpn_post_nms_top_n=10, rpn_pre_nms_top_n=60, rpn_min_size=4),
+            {"x": score, "b": real(1, 48, 4, 5, low=-0.3, high=0.3), "i": np.array([[64, 80, 1]], np.float32)},
+        )
+    yield (
+        "DeformableConvolution",
+        S.contrib.DeformableConvolution(v(), v("o"), kernel=(3, 3), num_filter=5, pad=(1, 1)),
+        {"x": real(*IMAGE), "o": real(2, 18, 9, 8)},
+    )
+    yield (
+        "Correlation",
+        S.Correlation(v(), v("y"), kernel_size=1, max_displacement=2, stride2=1, pad_size=2),
+        {"x": real(*IMAGE), "y": real(*IMAGE)},
+    )
+    yield (
+        "Correlation absolute",
+        S.Correlation(v(), v("y"), kernel_size=3, max_displacement=1, pad_size=1, is_multiply=False),
+        {"x": real(*IMAGE), "y": real(*IMAGE)},
+    )
+    yield (
+        "BilinearSampler",
+        S.BilinearSampler(v(), v("g")),
+        {"x": real(*IMAGE), "g": real(2, 2, 5, 6, low=-1.1, high=1.1)},
+    )
     yield "GridGenerator affine", S.GridGenerator(v(), transform_type="affine", target_shape=(5, 6)), {"x": real(2, 6)}
     yield "GridGenerator warp", S.GridGenerator(v(), transform_type="warp"), {"x": real(2, 2, 5, 6)}
-    yield "SpatialTransformer", S.SpatialTransformer(v(), v("t"), target_shape=(5, 6), transform_type="affine", sampler_type="bilinear"), {"x": real(*IMAGE), "t": real(2, 6, low=-0.6, high=0.6)}
+    yield (
+        "SpatialTransformer",
+        S.SpatialTransformer(v(), v("t"), target_shape=(5, 6), transform_type="affine", sampler_type="bilinear"),
+        {"x": real(*IMAGE), "t": real(2, 6, low=-0.6, high=0.6)},
+    )
 
 
 def _control():
@@ -316,7 +453,8 @@ def quantised():
         symbol = symbol.get_backend_symbol("MKLDNN_QUANTIZE")
         shapes, _, states = symbol.infer_shape(data=(2, 4, 8, 8))
         held = [
-            {one: mx.nd.array(RNG.uniform(low, high, shape)) for one, shape in zip(names, sizes) if one != "data"}
+            {one: mx.nd.array(RNG.uniform(low, high, shape)) for one, shape in zip(names, sizes,
+                strict=False) if one != "data"}
             for names, sizes, low, high in (
                 (symbol.list_arguments(), shapes, -0.5, 0.5), (symbol.list_auxiliary_states(), states, 0.5, 1))
         ]  # fmt: skip

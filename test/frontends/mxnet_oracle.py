@@ -1,6 +1,6 @@
 """Runs the cases of mxnet_cases.py, or networks of Gluon's model zoo, in MXNet, and writes their files and results.
 
-    mxnet_oracle.py FOLDER [--zoo]: for each case a folder with net-symbol.json, net-0000.params, inputs.npz, outputs.npz.
+mxnet_oracle.py FOLDER [--zoo]: for each case a folder with net-symbol.json, net-0000.params, inputs.npz, outputs.npz.
 """
 
 import json
@@ -12,7 +12,8 @@ import mxnet_cases
 import numpy as np
 
 ZOO = {
-    "alexnet": 224, "densenet121": 224, "inceptionv3": 299, "mobilenet1.0": 224, "mobilenetv2_1.0": 224, "resnet18_v1": 224,
+    "alexnet": 224, "densenet121": 224, "inceptionv3": 299, "mobilenet1.0": 224, "mobilenetv2_1.0": 224,
+        "resnet18_v1": 224,
     "resnet50_v2": 224, "squeezenet1.1": 224, "vgg11_bn": 224,
 }  # fmt: skip
 
@@ -20,7 +21,9 @@ ZOO = {
 def write(folder, symbol, weights, inputs, outputs):
     folder.mkdir(parents=True)
     symbol.save(str(folder / "net-symbol.json"))
-    mx.nd.save(str(folder / "net-0000.params"), {name: mx.nd.array(one, dtype=one.dtype) for name, one in weights.items()})
+    mx.nd.save(
+        str(folder / "net-0000.params"), {name: mx.nd.array(one, dtype=one.dtype) for name, one in weights.items()}
+    )
     np.savez(folder / "inputs.npz", **inputs)
     np.savez(folder / "outputs.npz", **{f"{place:03}": one for place, one in enumerate(outputs)})
 
@@ -31,12 +34,17 @@ def random_weights(symbol, inputs, rng):
     made = {}
     if arguments is None:  # control flow, whose shapes MXNet does not infer
         return made
-    for prefix, names, shapes in (("arg", symbol.list_arguments(), arguments), ("aux", symbol.list_auxiliary_states(), states)):
-        for name, shape in zip(names, shapes):
+    for prefix, names, shapes in (
+        ("arg", symbol.list_arguments(), arguments),
+        ("aux", symbol.list_auxiliary_states(), states),
+    ):
+        for name, shape in zip(names, shapes, strict=False):
             if name in inputs or name.endswith("_label"):
                 continue
             is_positive = "var" in name or "gamma" in name
-            made[f"{prefix}:{name}"] = rng.uniform(0.5 if is_positive else -0.7, 1.5 if is_positive else 0.7, shape).astype(np.float32)
+            made[f"{prefix}:{name}"] = rng.uniform(
+                0.5 if is_positive else -0.7, 1.5 if is_positive else 0.7, shape
+            ).astype(np.float32)
     return made
 
 
@@ -45,7 +53,7 @@ def run(symbol, weights, inputs):
     held = {name.partition(":")[2]: mx.nd.array(one, dtype=one.dtype) for name, one in weights.items()}
     arguments = {name: mx.nd.array(one, dtype=one.dtype) for name, one in inputs.items()}
     labels = [name for name in symbol.list_arguments() if name.endswith("_label")]
-    found = dict(zip(symbol.list_arguments(), symbol.infer_shape(**shapes)[0] or []))
+    found = dict(zip(symbol.list_arguments(), symbol.infer_shape(**shapes)[0] or [], strict=False))
     arguments.update({name: mx.nd.zeros(found[name]) for name in labels})
     arguments.update({name: held[name] for name in symbol.list_arguments() if name in held})
     states = {name: held[name] for name in symbol.list_auxiliary_states()}

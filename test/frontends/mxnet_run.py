@@ -1,7 +1,7 @@
 """Compares Relay with MXNet 1.9.1 on small symbols of each operator, and on networks of its model zoo.
 
-    make test-formats                             all of them; writes the tables of docs/front-ends.md
-    test/frontends/mxnet_run.py --only RNN        cases and networks with this in their name; writes nothing
+make test-frontends                           all of them; writes the tables of docs/front-ends.md
+test/frontends/mxnet_run.py --only RNN        cases and networks with this in their name; writes nothing
 """
 
 import argparse
@@ -14,10 +14,10 @@ import sys
 import tempfile
 
 import numpy as np
+from relay.frontend.mxnet.table import OPERATORS
 from report import write
 
 import relay
-from relay.frontend.mxnet.table import OPERATORS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build" / "test-mxnet" / "bin" / "python"
@@ -30,7 +30,10 @@ def oracle(folder, *arguments):
     """Runs MXNet, which writes the cases and their results into a folder; returns the list of them."""
     script = pathlib.Path(__file__).with_name("mxnet_oracle.py")
     done = subprocess.run(
-        [PYTHON, "-W", "ignore", script, folder, *arguments], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": ""}
+        [PYTHON, "-W", "ignore", script, folder, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": ""},
     )
     for line in done.stdout.splitlines():
         if line.startswith("REFUSED"):
@@ -104,7 +107,9 @@ def run_zoo(only, folder):
             continue
         try:
             worst = compared(folder / name)
-            nodes = sum(one["op"] != "null" for one in json.loads((folder / name / "net-symbol.json").read_text())["nodes"])
+            nodes = sum(
+                one["op"] != "null" for one in json.loads((folder / name / "net-symbol.json").read_text())["nodes"]
+            )
             good = worst <= CLOSE_NETWORK
             rows.append(f"| {name} | {nodes} | {worst:.1e} |")
             print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)

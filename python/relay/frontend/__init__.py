@@ -15,10 +15,12 @@ from .tflite import from_tflite
 __all__ = [
     "converter",
     "from_caffe",
+    "from_caffe2",
     "from_darknet",
     "from_exported",
     "from_keras",
     "from_module",
+    "from_mxnet",
     "from_onnx",
     "from_pytorch",
     "from_tflite",
@@ -26,5 +28,5 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """Refuses an importer that is not here, and says what takes its place (from_mxnet, from_caffe, ...)."""
+    """Refuses an importer that is not here, and says what takes its place (from_oneflow, ...)."""
     raise AttributeError(absent("relay.frontend", name, globals()))

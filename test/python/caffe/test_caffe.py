@@ -1,5 +1,5 @@
-"""Layers of Caffe that OpenCV's reader lacks, against NumPy; forms of files; problems. test/frontends/caffe_run.py compares
-the other layers with OpenCV."""
+"""Layers of Caffe that OpenCV's reader lacks, against NumPy; forms of files; problems. test/frontends/caffe_run.py
+compares the other layers with OpenCV."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,9 @@ def test_pools_that_round_down():
 
 def test_spatial_pyramid():
     got = run(network(layer("SPP", "spp_param { pyramid_height: 2 }")))
-    padded = np.pad(D, ((0, 0), (0, 0), (1, 1), (0, 0)), constant_values=-np.inf)[:, :, :6]  # windows of 3, padding of 1
+    padded = np.pad(D, ((0, 0), (0, 0), (1, 1), (0, 0)), constant_values=-np.inf)[
+        :, :, :6
+    ]  # windows of 3, padding of 1
     parts = padded.reshape(2, 4, 2, 3, 2, 3).max((3, 5)).reshape(2, -1)
     check(got, np.concatenate([D.max((2, 3)), parts], axis=1))
 
@@ -98,7 +100,9 @@ def test_embed_and_batch_reindex():
 
 
 def test_im2col_and_silence():
-    both = layer("Im2col", "convolution_param { kernel_size: 2 stride: 2 }") + layer("Split", "", ("x",), ("p", "q"), "s")
+    both = layer("Im2col", "convolution_param { kernel_size: 2 stride: 2 }") + layer(
+        "Split", "", ("x",), ("p", "q"), "s"
+    )
     got = run(network(both + 'layer { name: "n" type: "Silence" bottom: "p" bottom: "q" }'))
     windows = np.lib.stride_tricks.sliding_window_view(D, (2, 2), (2, 3))[:, :, ::2, ::2]
     check(got, windows.transpose(0, 1, 4, 5, 2, 3).reshape(2, 16, 2, 3))
@@ -143,7 +147,7 @@ def test_rnn():
 
 
 # --- forms of files ---------------------------------------------------------------------------------------------------
-PRODUCT = 'inner_product_param { num_output: 3 }'
+PRODUCT = "inner_product_param { num_output: 3 }"
 WEIGHTS = {"fc": [RNG.uniform(size=(3, 4)).astype(np.float32), RNG.uniform(size=3).astype(np.float32)]}
 Y = RNG.uniform(size=(2, 4)).astype(np.float32)
 WANTED = Y.astype(np.float64) @ WEIGHTS["fc"][0].T.astype(np.float64) + WEIGHTS["fc"][1]
@@ -202,11 +206,13 @@ def refused(text, weights, *said):
     ("text", "weights", "said"),
     [
         (NEW.replace("InnerProduct", "Mine") + layer("Data", name="d", tops=("d",)), WEIGHTS,
-         ["operator Mine is not imported", "`Mine 'fc'`", "Data: it has a meaning in training only", "deploy.prototxt"]),
+         ["operator Mine is not imported", "`Mine 'fc'`", "Data: it has a meaning in training only",
+             "deploy.prototxt"]),
         (NEW, {"fc1": WEIGHTS["fc"]}, ["no layer `fc`", "`fc1`"]),
         (NEW, {"fc": WEIGHTS["fc"][:1]}, ["1 blobs", "the bias is the number 2"]),
         (NEW, {"fc": [np.ones((3, 5)), np.ones(3)]}, ["the matrix has the shape (3, 5)", "not (3, 4)"]),
-        (NEW.replace("num_output: 3", "num_output: 3 sharpness: 2"), WEIGHTS, ["`inner_product_param.sharpness` is not known"]),
+        (NEW.replace("num_output: 3", "num_output: 3 sharpness: 2"), WEIGHTS,
+            ["`inner_product_param.sharpness` is not known"]),
         (NEW.replace("num_output: 3", "num_output: -3"), WEIGHTS, ["`num_output` is '-3'"]),
         (NEW.replace('bottom: "x"', 'bottom: "y"'), WEIGHTS, ["no node before computes its input `y`"]),
         (layer("ReLU", bottoms=("a",), tops=("b",)) + layer("ReLU", bottoms=("b",), tops=("a",)), UNUSED, ["cycle"]),

@@ -1,11 +1,12 @@
-"""Networks of Caffe2: results of Caffe2 itself (golden.npz, which test/frontends/caffe2_golden.py writes), old names and
-arguments, and problems."""
+"""Networks of Caffe2: results of Caffe2 itself (golden.npz, which test/frontends/caffe2_golden.py writes), old names
+and arguments, and problems."""
 
 import pathlib
 
 import numpy as np
 import pytest
 from protobuf_writer import net_def
+from relay.frontend.caffe2.table import OPERATORS
 
 import relay
 
@@ -85,12 +86,14 @@ def test_custom_operators():
         (init(w=W), GOOD[1], {"x": (2, 4)}, ["the input `b` has no shape"]),
         (init(w=W[:, :3], b=B), GOOD[1], {"x": (2, 4)}, ["4 inputs and a matrix for 3 do not fit"]),
         (init(w=W, b=B[:2]), GOOD[1], {"x": (2, 4)}, ["the bias has the shape (2), not (3)"]),
-        (net_def([("GivenTensorFill", [], ["w"], {"shape": [3, 4], "values": B})]), GOOD[1], {"x": (2, 4)}, ["3 values for the shape (3, 4)"]),
+        (net_def([("GivenTensorFill", [], ["w"], {"shape": [3, 4], "values": B})]), GOOD[1], {"x": (2, 4)},
+            ["3 values for the shape (3, 4)"]),
         (net_def([("XavierFill", [], ["w"], {"shape": [3, 4]})]), GOOD[1], {"x": (2, 4)}, ["its values are random"]),
         (GOOD[0], predict(("Dropout", ["x"], ["y", "m"], {"ratio": 0.5})), {"x": (2,)}, ["form for training"]),
         (GOOD[0], predict(("Relu", ["x"], ["y"], {"sharp": 1})), {"x": (2,)}, ["`sharp` is not known"]),
         (GOOD[0], predict(("Relu", ["b2"], ["a"], {}), ("Relu", ["a"], ["b2"], {}), outputs=("a",)), {}, ["cycle"]),
-        (GOOD[0], predict(FC, outputs=("z",), inputs=("x", "w", "b")), {"x": (2, 4)}, ["nothing computes the output `z`"]),
+        (GOOD[0], predict(FC, outputs=("z",), inputs=("x", "w", "b")), {"x": (2, 4)},
+            ["nothing computes the output `z`"]),
         (GOOD[0], GOOD[1][:-2], {"x": (2, 4)}, ["damaged at byte"]),
         (GOOD[0], b"PK\x03\x04 a zip", {"x": (2, 4)}, ["<network>"]),
         (GOOD[0], b"", {"x": (2, 4)}, ["no operators"]),
@@ -118,3 +121,33 @@ def test_changed_bytes(seed):
         relay.frontend.from_caffe2(*changed, {"x": (2, 4)})
     except relay.CompileError as error:
         assert "help:" in str(error) and "bug in Relay" not in str(error), str(error)
+
+
+# Other names of an operator, and those that only make constants.
+NOT_ALONE = {"AveragePool2D", "Conv2D", "MaxPool2D", "ConstantFill", "GivenTensorBoolFill", "GivenTensorDoubleFill",
+             "GivenTensorByteStringToUInt8Fill", "GivenTensorFill", "GivenTensorInt64Fill",
+                 "GivenTensorIntFill"}  # fmt: skip
+
+
+def test_every_operator_was_compared_and_is_listed():
+    compared = {name.partition(" ")[0] for name in CASES}
+    assert compared | NOT_ALONE == set(OPERATORS)
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "front-ends.md").read_text()
+    listed = page.partition("<!-- Caffe2 operators")[2].partition("<!-- end of Caffe2 operators")[0]
+    assert set(listed.partition("imported:")[2].replace(".", "").replace(",", " ").split()) == set(OPERATORS)
+
+
+@pytest.mark.parametrize(("kind", "arguments", "wanted"), [
+    ("GivenTensorBoolFill", {"shape": [2], "values": [1, 0]}, np.array([True, False])),
+    ("GivenTensorIntFill", {"shape": [2], "values": [-1, 7]}, np.array([-1, 7], np.int32)),
+    ("GivenTensorDoubleFill", {"shape": [1, 2], "values": [0.5, 2.0]}, np.array([[0.5, 2.0]])),
+    ("GivenTensorByteStringToUInt8Fill", {"shape": [2], "values": "AB"}, np.array([65, 66], np.uint8)),
+    ("ConstantFill", {"shape": [2, 1], "value": 1.5}, np.array([[1.5], [1.5]], np.float32)),
+    ("ConstantFill", {"shape": [2], "value": 3, "dtype": 10}, np.array([3, 3], np.int64)),
+])  # fmt: skip
+def test_constants(kind, arguments, wanted):
+    module, _ = relay.frontend.from_caffe2(
+        net_def([(kind, [], ["y"], arguments)]), predict(("Copy", ["y"], ["z"], {}), outputs=["z"], inputs=["y"])
+    )
+    got = np.asarray(relay.compile(module)())
+    assert got.dtype == wanted.dtype and np.array_equal(got, wanted)

@@ -94,7 +94,11 @@ def test_all_heads_are_results(tmp_path):
 
 
 def test_short_names_comments_and_both_files(tmp_path):
-    path = write(tmp_path, "# a comment\n[ conv ]\nfilters = 2 # two\nactivation= linear\n; more\n[max]\nsize=2\nstride=2", [np.ones(2), np.ones((2, 4))])
+    path = write(
+        tmp_path,
+        "# a comment\n[ conv ]\nfilters = 2 # two\nactivation= linear\n; more\n[max]\nsize=2\nstride=2",
+        [np.ones(2), np.ones((2, 4))],
+    )
     wanted = None
     for one in (path, path.with_suffix(".weights")):
         module, files = relay.frontend.files.import_file(str(one), {"data": [3, 4, 8, 8]})
@@ -109,7 +113,9 @@ def test_matrices_of_old_versions_are_transposed(tmp_path):
     matrix, bias = RNG.uniform(size=(2, 4)).astype(np.float32), np.zeros(2)
     x = np.ones((1, 4), np.float32)
     new = run(tmp_path, "[connected]\noutput=2\nactivation=linear", [bias, matrix], x, net="inputs=4")
-    old = run(tmp_path, "[connected]\noutput=2\nactivation=linear", [bias, matrix.T], x, net="inputs=4", version=(0, 1001, 0))
+    old = run(
+        tmp_path, "[connected]\noutput=2\nactivation=linear", [bias, matrix.T], x, net="inputs=4", version=(0, 1001, 0)
+    )
     assert np.array_equal(np.asarray(new), np.asarray(old))
 
 
@@ -121,8 +127,10 @@ GOOD = [np.zeros(2), np.ones((2, 4))]
 @pytest.mark.parametrize(
     ("layers", "weights", "said"),
     [
-        ("[lstm2]\n[mine]\n[gru2]", [], ["operator lstm2", "operator mine", "operator gru2", "line 5", "custom_layers"]),
-        (CONV, GOOD[:1], ["net.weights is damaged at byte 28", "the weights of convolutional 0 (line 5)", "8 float32", "needs 32 bytes, and 0"]),
+        ("[lstm2]\n[mine]\n[gru2]", [], ["operator lstm2", "operator mine", "operator gru2", "line 5",
+            "custom_layers"]),
+        (CONV, GOOD[:1], ["net.weights is damaged at byte 28", "the weights of convolutional 0 (line 5)", "8 float32",
+            "needs 32 bytes, and 0"]),
         (CONV, [*GOOD, np.zeros(3)], ["has 72 bytes, and the network takes 60"]),
         (f"{CONV}\nsharpness=3", GOOD, ["`sharpness` is not known", "convolutional 0"]),
         (f"{CONV}\nfilters=-3", GOOD, ["`filters` is '-3'", "1 or more"]),
@@ -152,7 +160,8 @@ def test_problems(tmp_path, layers, weights, said):
 
 @pytest.mark.parametrize(("content", "said"), [
     (b"", "does not begin"), (b"\0\1", "byte 0 is zero"), (b"[convolutional]", "does not begin with the section [net]"),
-    (b"[net]\nheight=x\n[logistic]", "`height` is 'x'"), (b"[net]\n[logistic]", "neither height, width and channels nor inputs"),
+    (b"[net]\nheight=x\n[logistic]", "`height` is 'x'"), (b"[net]\n[logistic]",
+        "neither height, width and channels nor inputs"),
 ])  # fmt: skip
 def test_bad_configurations(tmp_path, content, said):
     path = write(tmp_path, "[logistic]")
@@ -177,7 +186,9 @@ def test_missing_files(tmp_path):
 @pytest.mark.parametrize("seed", range(60))
 def test_changed_bytes(tmp_path, seed):
     rng = np.random.default_rng(seed)
-    path = write(tmp_path, f"{CONV}\nbatch_normalize=1\n[route]\nlayers=-1,0\n[shortcut]\nfrom=-2", [np.ones(8), np.ones(8)])
+    path = write(
+        tmp_path, f"{CONV}\nbatch_normalize=1\n[route]\nlayers=-1,0\n[shortcut]\nfrom=-2", [np.ones(8), np.ones(8)]
+    )
     for one in (path, path.with_suffix(".weights")):
         content = bytearray(one.read_bytes())
         for _ in range(int(rng.integers(1, 4))):

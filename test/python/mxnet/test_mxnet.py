@@ -6,9 +6,9 @@ import struct
 
 import numpy as np
 import pytest
+from relay.frontend.mxnet.table import OPERATORS
 
 import relay
-from relay.frontend.mxnet.table import OPERATORS
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(0.5, 2, (2, 3, 4)).astype(np.float32)
@@ -67,10 +67,12 @@ SCALAR = {
 }  # fmt: skip
 ONE = {
     ("sum_axis", "axis=1"): D.sum(1), ("max_axis", "axis=1"): D.max(1), ("min_axis", "axis=(0,2)"): D.min((0, 2)),
-    ("identity", ""): D, ("_npi_copy", ""): D, ("flatten", ""): D.reshape(2, 12), ("reshape", "shape=(0,-1)"): D.reshape(2, 12),
+    ("identity", ""): D, ("_npi_copy", ""): D, ("flatten", ""): D.reshape(2, 12), ("reshape",
+        "shape=(0,-1)"): D.reshape(2, 12),
     ("_np_reshape", "newshape=(-5,-2)"): D.reshape(6, 4), ("_npi_transpose", "axes=(2,0,1)"): D.transpose(2, 0, 1),
     ("swapaxes", "dim1=0;dim2=1"): D.swapaxes(0, 1), ("cast", "dtype=float32"): D, ("amp_cast", "dtype=float32"): D,
-    ("split", "num_outputs=2;axis=2"): D[:, :, :2], ("cumsum", "axis=1"): D.cumsum(1), ("hard_sigmoid", ""): np.clip(0.2 * D + 0.5, 0, 1),
+    ("split", "num_outputs=2;axis=2"): D[:, :, :2], ("cumsum", "axis=1"): D.cumsum(1), ("hard_sigmoid",
+        ""): np.clip(0.2 * D + 0.5, 0, 1),
     ("broadcast_axes", "axis=();size=()"): D, ("MAERegressionOutput", ""): D, ("SVMOutput", ""): D,
 }  # fmt: skip
 
@@ -92,8 +94,10 @@ def test_other_names(kind, attributes):
 
 
 def test_other_names_are_the_same_converters():
-    for one, other in (("concat", "Concat"), ("pad", "Pad"), ("reshape", "Reshape"), ("flatten", "Flatten"), ("cast", "Cast"),
-                       ("Softmax", "SoftmaxOutput"), ("BatchNorm_v1", "BatchNorm"), ("swapaxes", "SwapAxis")):  # fmt: skip
+    for one, other in (("concat", "Concat"), ("pad", "Pad"), ("reshape", "Reshape"), ("flatten", "Flatten"), ("cast",
+        "Cast"),
+                       ("Softmax", "SoftmaxOutput"), ("BatchNorm_v1", "BatchNorm"), ("swapaxes",
+                           "SwapAxis")):  # fmt: skip
         assert OPERATORS[one] is OPERATORS[other] or OPERATORS[one].__qualname__ == OPERATORS[other].__qualname__
 
 
@@ -115,7 +119,9 @@ def test_ring_buffers():
     data, buffer = (RNG.integers(-9, 9, shape).astype(np.int8) for shape in ((2, 1), (2, 3)))
     heads = [[4, 0, 0]]
     text = symbol(("_contrib_quantized_ring_buffer", {"axis": "1"}, ["x", "y", "a", "b"]), inputs="xyab", heads=heads)
-    got = run(text, data, buffer, dtype={"x": "int8", "y": "int8"}, arg_params={"a": np.float32([-1]), "b": np.float32([1])})
+    got = run(
+        text, data, buffer, dtype={"x": "int8", "y": "int8"}, arg_params={"a": np.float32([-1]), "b": np.float32([1])}
+    )
     assert np.array_equal(np.asarray(got), np.concatenate([buffer, data], axis=1)[:, 1:])
 
 
@@ -147,12 +153,18 @@ def test_files_by_name(tmp_path):
 
 @pytest.mark.parametrize("key", ["attrs", "attr", "param"])
 def test_attributes_of_all_versions(key):
-    text = symbol(("FullyConnected", {"num_hidden": "2", "weight_lr_mult": "3"}, ["data", "w", "b"]), inputs=("data", "w", "b"), key=key)
+    text = symbol(
+        ("FullyConnected", {"num_hidden": "2", "weight_lr_mult": "3"}, ["data", "w", "b"]),
+        inputs=("data", "w", "b"),
+        key=key,
+    )
     check(run(text, V, names=["data"], arg_params={"w": W}, aux_params={"b": B}), WANTED)
 
 
 def test_arrays_of_old_versions():
-    old = struct.pack("<QQQ", 0x112, 0, 1) + struct.pack("<I2I", 2, *W.shape) + struct.pack("<iii", 1, 0, 0) + W.tobytes()
+    old = (
+        struct.pack("<QQQ", 0x112, 0, 1) + struct.pack("<I2I", 2, *W.shape) + struct.pack("<iii", 1, 0, 0) + W.tobytes()
+    )
     old += struct.pack("<QQ", 1, 1) + b"w"
     check(run(DENSE, V, names=["data"], arg_params=old, aux_params={"b": B}), WANTED)
 
@@ -172,7 +184,8 @@ def test_custom_operators():
 
 
 # --- problems ---------------------------------------------------------------------------------------------------------
-CYCLE = json.dumps({"nodes": [{"op": "relu", "name": "a", "inputs": [[1, 0, 0]]}, {"op": "relu", "name": "b", "inputs": [[0, 0, 0]]}],
+CYCLE = json.dumps({"nodes": [{"op": "relu", "name": "a", "inputs": [[1, 0, 0]]}, {"op": "relu", "name": "b",
+    "inputs": [[0, 0, 0]]}],
                     "heads": [[1, 0, 0]]})  # fmt: skip
 
 
@@ -192,11 +205,13 @@ def refused(said, text, shapes, arrays):
          ["operator mine", "operator yours", "`mine 'n0'`", "custom_operators"]),
         (DENSE, {}, {"w": W, "b": B}, ["`data` has no array in the parameters, and no shape", "shape={'data'"]),
         (DENSE, {"data": (4, 3)}, {"w": W}, ["`b` has no array"]),
-        (DENSE, {"data": (4, 5)}, {"w": W, "b": B}, ["the matrix has the shape (2, 3), not (2, 5)", "FullyConnected 'n0'"]),
+        (DENSE, {"data": (4, 5)}, {"w": W, "b": B}, ["the matrix has the shape (2, 3), not (2, 5)",
+            "FullyConnected 'n0'"]),
         (DENSE, {"date": (4, 3)}, {"w": W, "b": B}, ["no input `date`", "data"]),
         (symbol(("relu", {"sharp": "1"}, ["x"])), {"x": (1,)}, {}, ["`sharp` is not known", "newer version"]),
         (symbol(("Pooling", {"kernel": "(2, two)"}, ["x"])), {"x": (1, 1, 4, 4)}, {}, ["`kernel` is '(2, two)'"]),
-        (symbol(("Convolution", {"kernel": "(3, 3)", "num_filter": "2"}, ["x", "w", "b"]), inputs="xwb"), {"x": (1, 1, 4, 4)},
+        (symbol(("Convolution", {"kernel": "(3, 3)", "num_filter": "2"}, ["x", "w", "b"]), inputs="xwb"), {"x": (1, 1,
+            4, 4)},
          {"w": np.ones((2, 1, 3, 2), np.float32), "b": B}, ["the kernel has the shape [2, 1, 3, 2], not [2, 1, 3, 3]"]),
         (symbol(("Reshape", {"shape": "(7, -1)"}, ["x"])), {"x": (2, 3)}, {}, ["does not fit"]),
         (CYCLE, {}, {}, ["node 0 ('a')", "cycle"]),
@@ -206,13 +221,15 @@ def refused(said, text, shapes, arrays):
         (symbol(heads=[[9, 0, 0]]), {}, {}, ["`heads`"]),
         (symbol(("_zeros", {"shape": "(100000, 100000)"}, [])), {}, {}, ["the shape (100000, 100000) is not allowed"]),
         (symbol(("_foreach", {"in_data_locs": "[0]", "num_out_data": "1"}, ["x"])), {"x": (2, 3)}, {}, ["0 graphs"]),
-        (symbol(("_contrib_quantize_v2", {}, ["x"])), {"x": (2,)}, {}, ["its range is computed at run time", "calib_mode"]),
+        (symbol(("_contrib_quantize_v2", {}, ["x"])), {"x": (2,)}, {}, ["its range is computed at run time",
+            "calib_mode"]),
         (DENSE, {"data": (4, 3)}, b"\x12\x01", ["damaged at byte 0", "needs 8 bytes"]),
         (DENSE, {"data": (4, 3)}, b"not a list of arrays", ["begins with other bytes"]),
         (DENSE, {"data": (4, 3)}, params({"w": W, "b": B})[:70], ["array 0", "are left"]),
         (DENSE, {"data": (4, 3)}, params({"w": W, "b": B})[:-1], ["a name"]),
         (DENSE, {"data": (4, 3)}, struct.pack("<QQQ", 0x112, 0, 1 << 60), ["do not fit"]),
-        (DENSE, {"data": (4, 3)}, struct.pack("<QQQIiI3q3i", 0x112, 0, 1, 0xF993FAC9, 0, 3, 1 << 40, 1 << 40, 1, 1, 0, 0), ["array 0 needs"]),
+        (DENSE, {"data": (4, 3)}, struct.pack("<QQQIiI3q3i", 0x112, 0, 1, 0xF993FAC9, 0, 3, 1 << 40, 1 << 40, 1, 1, 0,
+            0), ["array 0 needs"]),
     ],
 )  # fmt: skip
 def test_problems(text, shapes, arrays, said):

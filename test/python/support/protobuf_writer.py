@@ -24,13 +24,23 @@ def message(fields):
     made = bytearray()
     for number, value in fields:
         if isinstance(value, np.ndarray):
-            value = value.astype("<f4").tobytes() if value.dtype.kind == "f" else b"".join(varint(int(one)) for one in value)
+            value = (
+                value.astype("<f4").tobytes()
+                if value.dtype.kind == "f"
+                else b"".join(varint(int(one)) for one in value)
+            )
         if isinstance(value, bool | int):
             made += varint(number << 3) + varint(int(value))
         elif isinstance(value, float):
             made += varint(number << 3 | 5) + struct.pack("<f", value)
         else:
-            value = value.encode() if isinstance(value, str) else message(value) if isinstance(value, list) else bytes(value)
+            value = (
+                value.encode()
+                if isinstance(value, str)
+                else message(value)
+                if isinstance(value, list)
+                else bytes(value)
+            )
             made += varint(number << 3 | 2) + varint(len(value)) + value
     return bytes(made)
 
@@ -39,7 +49,9 @@ def caffemodel(weights):
     """A .caffemodel: blobs by the name of their layer."""
     layers = []
     for name, blobs in weights.items():
-        made = [(7, [(7, [(1, np.array(one.shape, np.int64))]), (5, one.astype(np.float32).reshape(-1))]) for one in blobs]
+        made = [
+            (7, [(7, [(1, np.array(one.shape, np.int64))]), (5, one.astype(np.float32).reshape(-1))]) for one in blobs
+        ]
         layers.append((100, [(1, name), *made]))
     return message([(1, "weights"), *layers])
 

@@ -70,9 +70,6 @@ class CaffeLayer(NodeConversion):
             )
         return found.reshape(tuple(shape))
 
-    def blob_count(self) -> int:
-        return len(self.importer.blobs_of(self.node.name))
-
     def weight(self, position: int, shape: Sequence[int], what: str) -> Expr:
         return self.constant(self.blob(position, shape, what))
 

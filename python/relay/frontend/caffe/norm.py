@@ -82,7 +82,8 @@ def batch_norm(c: CaffeLayer):
     )
     ones = np.ones(channels, np.float32)
     return op.nn.batch_norm(
-        c.x, c.constant(ones), c.constant(ones * 0), c.constant(mean), c.constant(variance), axis=1 if c.rank > 1 else 0,
+        c.x, c.constant(ones), c.constant(ones * 0), c.constant(mean), c.constant(variance),
+            axis=1 if c.rank > 1 else 0,
         epsilon=eps, center=False, scale=False,
     )[0]  # fmt: skip
 

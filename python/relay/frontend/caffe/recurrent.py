@@ -1,4 +1,5 @@
-"""Recurrent layers of Caffe: RNN and LSTM over (steps, rows, ..), with a second input that is 0 where a sequence begins."""
+"""Recurrent layers of Caffe: RNN and LSTM over (steps, rows, ..), with a second input that is 0 where a sequence
+begins."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ def _product(c: CaffeLayer, x, position: int, rows: int, name: str):
 
 
 def _transformed(c: CaffeLayer, rows: int):
-    """Returns the products of all steps with the input's weights and the bias, divided into steps, the rows that go on at
-    each step, and the number of blobs that were read."""
+    """Returns the products of all steps with the input's weights and the bias, divided into steps, the rows that go on
+    at each step, and the number of blobs that were read."""
     c.counted(2, 3)
     if c.flag("expose_hidden"):
         raise Refused("`expose_hidden` is not imported", "remove it")

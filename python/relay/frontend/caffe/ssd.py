@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr
-from ..shared.expressions import MOST_ELEMENTS, bounded, known, shape_of
+from ..shared.expressions import MOST_ELEMENTS, bounded, known, number, shape_of
 from ..shared.problems import Refused
 from .conversion import CaffeLayer
 
@@ -133,8 +133,10 @@ def _best(c: CaffeLayer, kept: Expr, labels: list[int], considered: int, batch: 
     count = c.int("keep_top_k", -1)
     count = total if count < 0 else min(count, total)
     score = op.reshape(op.strided_slice(kept, begin=[0], end=[1], axes=[2]), [batch, total])
-    places = op.topk(score, k=count, axis=1, ret_type="indices", dtype="int32")
-    places = op.sort(places, axis=1)  # by label, and by score within a label, as the rows are
+    best, places = op.topk(score, k=count, axis=1, ret_type="both", dtype="int32")
+    # By label, and by score within a label, as the rows are; rows that were dropped come last.
+    behind = op.where(op.less(best, c.number(0.0)), number(total, "int32"), number(0, "int32"))
+    places = op.floor_mod(op.sort(op.add(places, behind), axis=1), number(total, "int32"))
     rows = op.take(kept, places, axis=1, batch_dims=1)
     label = op.take(c.constant(np.repeat(labels, considered).astype(np.float32)), places, axis=0)
     image = c.constant(np.broadcast_to(np.arange(batch, dtype=np.float32)[:, None, None], (batch, count, 1)))

@@ -10,10 +10,13 @@ from .conversion import Operator
 from .net import Net
 from .table import OPERATORS, RANDOM
 
-WAY_OUT = "use operators that are imported (docs/front-ends.md), or give converters: custom_operators={'Type': function}"
+WAY_OUT = (
+    "use operators that are imported (docs/front-ends.md), or give converters: custom_operators={'Type': function}"
+)
 # Arguments of any operator that choose an implementation, or have an effect in training only.
 _HARMLESS = {
-    "exhaustive_search", "ws_nbytes_limit", "cudnn_exhaustive_search", "deterministic", "use_cudnn", "no_gradient_needed",
+    "exhaustive_search", "ws_nbytes_limit", "cudnn_exhaustive_search", "deterministic", "use_cudnn",
+        "no_gradient_needed",
     "engine", "shared_buffer", "init_params", "float16_compute", "convolution_transform_strategy", "is_test", "order",
     "enable_tensor_core", "training_mode", "debug_info", "net_position", "allow_broadcast_fastpath", "broadcast",
 }  # fmt: skip

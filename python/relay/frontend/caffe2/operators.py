@@ -15,7 +15,8 @@ from .conversion import CAFFE, Operator
 
 _CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
 _TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
-TYPES = {1: "float32", 2: "int32", 5: "bool", 6: "uint8", 7: "int8", 8: "uint16", 9: "int16", 10: "int64", 12: "float16",
+TYPES = {1: "float32", 2: "int32", 5: "bool", 6: "uint8", 7: "int8", 8: "uint16", 9: "int16", 10: "int64",
+    12: "float16",
          13: "float64"}  # fmt: skip
 
 
@@ -261,7 +262,9 @@ def prelu(c: Operator):
 
 
 def elu(c: Operator):
-    below = op.multiply(op.subtract(op.exp(op.minimum(c.x, c.number(0.0))), c.number(1.0)), c.number(c.real("alpha", 1.0)))
+    below = op.multiply(
+        op.subtract(op.exp(op.minimum(c.x, c.number(0.0))), c.number(1.0)), c.number(c.real("alpha", 1.0))
+    )
     return op.where(op.greater(c.x, c.number(0.0)), c.x, below)
 
 
@@ -311,7 +314,9 @@ def concat(c: Operator):
 def split(c: Operator):
     axis = axis_of(c.int("axis") if c.has("axis") else (c.rank - 1 if c.channels_last else 1), c.rank)
     count, size = len(c.node.outputs), c.size(axis, "a split axis")
-    parts = c.ints("split", []) or ([int(one) for one in c.array(1, "the sizes of its parts")] if len(c.inputs) > 1 else [])
+    parts = c.ints("split", []) or (
+        [int(one) for one in c.array(1, "the sizes of its parts")] if len(c.inputs) > 1 else []
+    )
     if not parts:
         if size % count:
             raise Refused(f"an axis of {size} has no {count} equal parts")
@@ -411,7 +416,9 @@ def roi_align(c: Operator):
     if shape_of(rois)[1] == 4:
         raise Refused("regions without the number of their image are not imported", "give rows of five numbers")
     return op.vision.roi_align(
-        c.x, rois, pooled_size=size, spatial_scale=c.real("spatial_scale", 1.0), sample_ratio=c.int("sampling_ratio", -1)
+        c.x,
+        rois,
+        pooled_size=size,
+        spatial_scale=c.real("spatial_scale", 1.0),
+        sample_ratio=c.int("sampling_ratio", -1),
     )
-
-

@@ -36,7 +36,10 @@ def import_file(
 
 def _beside(path: str, end: str, what: str) -> str:
     name = f"{pathlib.Path(path).stem}{end}"
-    help = f"put them into one folder under one name, {name}, or call relay.frontend.from_darknet('NET.cfg', weights='NET.weights')"
+    help = (
+        f"put them into one folder under one name, {name}, or call "
+        "relay.frontend.from_darknet('NET.cfg', weights='NET.weights')"
+    )
     found = partner(path, [end], [name], what, help)
     if found is None:
         raise wrong_input(f"{path} needs its {what}, and no {end} file is beside it", help)
@@ -50,7 +53,8 @@ def from_darknet(
     weights: str | os.PathLike[str] | None = None,
     custom_layers: Mapping[str, Callable] | None = None,
 ) -> tuple[IRModule, dict]:
-    """Returns (module, params) of a network of DarkNet. All weights are constants of the module, so that params is empty.
+    """Returns (module, params) of a network of DarkNet. All weights are constants of the module, so that params is
+    empty.
 
     net: the path of the .cfg file. A network in memory does not hold the options of its layers.
     shape: {"data": (1, 3, 416, 416)}; by default one image of the size in the file.

@@ -36,9 +36,3 @@ class Layer(NodeConversion):
         """Returns a result as vectors, (N, inputs)."""
         value = self.x if value is None else value
         return value if len(shape_of(value)) == 2 else op.nn.batch_flatten(value)
-
-    def named(self, options: dict[str, str]) -> Layer:
-        """Returns the view of a layer inside of this one, which has the options of both."""
-        made = type(self)(self.importer, self.node, self.inputs)
-        made.read = self.read
-        return made

@@ -15,8 +15,10 @@ from .weights import Weights
 WAY_OUT = "use layers that are imported (docs/front-ends.md), or give converters: custom_layers={'kind': function}"
 # Options of training, in any layer.
 _TRAINING = {
-    "learning_rate", "learning_rate_scale", "stopbackward", "dontload", "burnin_update", "train_only_bn", "smooth", "type",
-    "scale", "ratio", "sparsity", "adam", "clip", "probability", "dropblock", "noloss", "seperate", "noadjust", "lr_mult",
+    "learning_rate", "learning_rate_scale", "stopbackward", "dontload", "burnin_update", "train_only_bn", "smooth",
+        "type",
+    "scale", "ratio", "sparsity", "adam", "clip", "probability", "dropblock", "noloss", "seperate", "noadjust",
+        "lr_mult",
     "statistics",
 }  # fmt: skip
 MOST_SIZE = 1 << 20
@@ -110,7 +112,7 @@ def _layer(section: Section, key: str, one: int, number: int) -> str:
 
 
 def _outputs(layers: list[Section]) -> list[str]:
-    """Returns the results: all heads, and the last layer that is no cost."""
+    """Returns the results: all heads, and the last layer, costs aside."""
     if not layers:
         raise told("bad_model", "the DarkNet network has no layers", AGAIN)
     last = len(layers) - 1

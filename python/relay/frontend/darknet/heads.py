@@ -18,7 +18,8 @@ _ELSEWHERE = (
     "anchors", "jitter", "random", "max", "ignore_thresh", "truth_thresh", "map", "rescore", "thresh", "object_scale",
     "noobject_scale", "class_scale", "coord_scale", "mask_scale", "bias_match", "absolute", "forced", "reorg", "log",
     "sqrt", "side", "iou_thresh", "iou_loss", "iou_normalizer", "cls_normalizer", "obj_normalizer", "delta_normalizer",
-    "nms_kind", "beta_nms", "max_delta", "label_smooth_eps", "resize", "focal_loss", "counters_per_class", "objectness_smooth",
+    "nms_kind", "beta_nms", "max_delta", "label_smooth_eps", "resize", "focal_loss", "counters_per_class",
+        "objectness_smooth",
     "iou_thresh_kind", "truth", "onlyforward", "total",
 )  # fmt: skip
 

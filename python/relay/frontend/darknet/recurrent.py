@@ -1,6 +1,7 @@
 """Recurrent layers of DarkNet. Their states are kept from run to run, as DarkNet keeps them when it predicts.
 
-The matrices w.. belong to the state, u.. to the input. A batch holds the steps one after another, each with all of its rows: (steps * rows, inputs).
+The matrices w.. belong to the state, u.. to the input. A batch holds the steps one after another, each with all of its
+rows: (steps * rows, inputs).
 """
 
 from __future__ import annotations

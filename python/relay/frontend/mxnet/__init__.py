@@ -43,7 +43,9 @@ def _params_beside(path: str) -> str | None:
     """Returns the arrays of a symbol: those of the same name, of the last epoch. None if it needs none."""
     stem = re.sub(r"(-symbol)?\.json$", "", pathlib.Path(path).name)
     folder = pathlib.Path(path).parent
-    found = sorted(one.name for one in folder.glob("*.params") if re.fullmatch(rf"{re.escape(stem)}(-\d+)?\.params", one.name))
+    found = sorted(
+        one.name for one in folder.glob("*.params") if re.fullmatch(rf"{re.escape(stem)}(-\d+)?\.params", one.name)
+    )
     return os.fspath(folder / found[-1]) if found else partner(path, [".params"], [], "arrays", _HELP)
 
 
@@ -62,8 +64,8 @@ def from_mxnet(
     shape: sizes of the inputs by name, which most files do not contain: {"data": (1, 3, 224, 224)}.
     dtype: the type of the inputs, or the types by name.
     arg_params, aux_params: arrays by name, NumPy's or MXNet's; or the path of a .params file with both.
-    custom_operators: functions by the name of an operator, function(inputs, attributes), which returns an expression, or
-    one for each output.
+    custom_operators: functions by the name of an operator, function(inputs, attributes), which returns an expression,
+    or one for each output.
     """
     arrays = _arrays(arg_params) | _arrays(aux_params)
     if hasattr(symbol, "export") and hasattr(symbol, "collect_params"):
@@ -81,7 +83,8 @@ def from_mxnet(
         content = symbol.encode() if is_text else read_file(symbol)
     else:
         raise wrong_input(
-            f"a {type(symbol).__name__} is given as the symbol", "give the path of a -symbol.json file, or a mxnet.Symbol"
+            f"a {type(symbol).__name__} is given as the symbol",
+            "give the path of a -symbol.json file, or a mxnet.Symbol",
         )
     types = dict(dtype) if isinstance(dtype, Mapping) else {"": str(dtype)} if dtype != "float32" else {}
     importer = Importer(arrays, dict(shape or {}), types, dict(custom_operators or {}))
@@ -97,7 +100,9 @@ def _arrays(given: object) -> dict[str, np.ndarray]:
     if isinstance(given, (bytes, bytearray)):
         return params_of("<arrays>", bytes(given))
     if not isinstance(given, Mapping):
-        raise wrong_input(f"a {type(given).__name__} is given as arrays", "give a dict of arrays, or the path of a file")
+        raise wrong_input(
+            f"a {type(given).__name__} is given as arrays", "give a dict of arrays, or the path of a file"
+        )
     made = {}
     for name, one in given.items():
         one = one.data() if hasattr(one, "collect_params") or type(one).__name__ == "Parameter" else one

@@ -58,8 +58,8 @@ def _shape(value: Expr) -> tuple:
 
 
 def while_loop(c: Operator):
-    """Runs while the condition holds, at most `max_iterations` times. Results of steps are rows of an array that has room
-    for all of them; rows that are left over are zero."""
+    """Runs while the condition holds, at most `max_iterations` times. Results of steps are rows of an array that has
+    room for all of them; rows that are left over are zero."""
     c.ignore("num_args", "num_outputs")
     most, results = bounded(c.count("max_iterations"), 1 << 24, "`max_iterations`"), c.count("num_out_data", 0, 0)
     tested, used = c.ints("cond_input_locs", []), c.ints("func_input_locs", [])
@@ -99,9 +99,10 @@ def foreach(c: Operator):
     """Steps along the first axis. @foreach(first, steps, ..) does one step, or the first half of the steps and then the
     second half: results are copied once for each halving, not once for each step."""
     c.ignore("num_args", "num_outputs")
-    results, locations = c.count("num_out_data", 0, 0), [
-        c.ints(name, []) for name in ("in_data_locs", "in_state_locs", "remain_locs")
-    ]
+    results, locations = (
+        c.count("num_out_data", 0, 0),
+        [c.ints(name, []) for name in ("in_data_locs", "in_state_locs", "remain_locs")],
+    )
     # The inputs of the node are data, states and others; the locations are their places among the inputs of the graph.
     order = [place for part in locations for place in part]
     if sorted(order) != list(range(len(c.inputs))):

@@ -6,7 +6,7 @@ import math
 
 from ... import op
 from ..._core import Expr
-from ..shared.expressions import number, shape_of
+from ..shared.expressions import dtype_of, number, shape_of
 from ..shared.problems import Refused
 from .conversion import Operator
 
@@ -15,22 +15,12 @@ def unary(function):
     return lambda c: function(c.x)
 
 
-def gelu(x: Expr) -> Expr:
-    return op.nn.gelu(x)
-
-
 def rint(x: Expr) -> Expr:
     return op.round(x)
 
 
 def _n(x: Expr, value: float) -> Expr:
-    from ..shared.expressions import dtype_of
-
     return number(value, dtype_of(x))
-
-
-def scaled(factor: float):
-    return unary(lambda x: op.multiply(x, _n(x, factor)))
 
 
 def cbrt(x: Expr) -> Expr:
@@ -51,7 +41,8 @@ def away_from_zero(x: Expr) -> Expr:
 
 
 def binary(function, as_number: bool = False):
-    """Returns the converter of an operator on two tensors. as_number: true for comparisons, whose results are numbers."""
+    """Returns the converter of an operator on two tensors. as_number: true for comparisons, whose results are
+    numbers."""
 
     def convert(c: Operator):
         a, b = c.counted(2)
@@ -167,8 +158,6 @@ def cast(c: Operator):
 
 def amp_multicast(c: Operator):
     """All inputs in the widest of their types, or in the narrowest."""
-    from ..shared.expressions import dtype_of
-
     c.ignore("num_outputs")
     order = ("float16", "bfloat16", "float32", "float64")
     found = sorted({dtype_of(one) for one in c.inputs}, key=lambda one: order.index(one) if one in order else 9)

@@ -89,7 +89,9 @@ class Importer(NetworkImporter):
             found = self._arrays.get(node.name)
             if found is not None:
                 if found.size == 0:
-                    raise Refused(f"the array `{node.name}` has no elements", "initialise the network before it is saved")
+                    raise Refused(
+                        f"the array `{node.name}` has no elements", "initialise the network before it is saved"
+                    )
                 self.values[key] = self.constant(found)
                 return
             sizes = node.attributes.get("__shape__")
@@ -99,7 +101,9 @@ class Importer(NetworkImporter):
             kind = _TYPES.get(int(kind), "float32") if isinstance(kind, str) and kind.isdigit() else "float32"
             kind = self._dtypes.get(node.name, self._dtypes.get("", kind))
             if kind not in TYPES:
-                raise Refused(f"the input `{node.name}` has elements of the type {kind!r}", f"use one of {', '.join(TYPES)}")
+                raise Refused(
+                    f"the input `{node.name}` has elements of the type {kind!r}", f"use one of {', '.join(TYPES)}"
+                )
             if sizes is None and node.name not in self.shapes and self._arrays:
                 raise Refused(
                     f"`{node.name}` has no array in the parameters, and no shape",

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Expr, TupleGetItem
-from ..shared.expressions import dtype_of, known, number, shape_of
+from ..shared.expressions import dtype_of, known, shape_of
 from ..shared.problems import Refused
 from .conversion import Operator
 
@@ -258,12 +258,3 @@ def joined_parameters(c: Operator):
     if not all(isinstance(one, Constant) for one in c.inputs):
         raise Refused("the weights of a recurrent layer are computed at run time", "make them constants")
     return c.constant(np.concatenate([c.array(place, "weights").reshape(-1) for place in range(len(c.inputs))]))
-
-
-def constant_or(c: Operator, function, made):
-    """Returns an array that NumPy computes, if the first input is known at import; else the expression of `made`."""
-    return c.constant(function(c.array(0, "it"))) if isinstance(c.x, Constant) else made()
-
-
-def zero(x: Expr) -> Expr:
-    return number(0, dtype_of(x))

@@ -45,7 +45,9 @@ def _array(reader: Reader, number: int) -> np.ndarray:
     magic = reader.number("I", what)
     if magic in (_V2, _V3):
         if reader.number("i", what) != 0:
-            raise told("unsupported_operator", f"{what} of {reader.name} is sparse", "convert it with tostype('default')")
+            raise told(
+                "unsupported_operator", f"{what} of {reader.name} is sparse", "convert it with tostype('default')"
+            )
         shape = _shape(reader, reader.number("I", what), "q", what)
     elif magic == _V1:
         shape = _shape(reader, reader.number("I", what), "q", what)

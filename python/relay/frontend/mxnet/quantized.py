@@ -1,7 +1,9 @@
 """Operators of MXNet on integers. A quantised tensor is three: the integers, and the least and largest real number.
 
-The scale is 127.5 / r for int8, where r is the larger size of the two numbers, and 255.5 / r for uint8, whose least number
-is zero: those of MXNet's kernels for processors. Ranges are known at import (calibrated): they are constants of the model.
+The scale is 127.5 / r for int8, where r is the larger size of the two numbers, and 255.5 / r for uint8, whose least
+number
+is zero: those of MXNet's kernels for processors. Ranges are known at import (calibrated): they are constants of the
+model.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr
-from ..shared.expressions import dtype_of, number, shape_of
+from ..shared.expressions import dtype_of, number
 from ..shared.problems import Refused
 from . import linear, norm, shape
 from .conversion import Operator
@@ -141,7 +143,9 @@ def _words(c: Operator) -> dict[str, bool]:
 
 
 def _inner(c: Operator, kind: str, inputs: list[Expr]) -> Operator:
-    made = Operator(c.importer, type(c.node)(kind, c.node.place, c.node.inputs, c.node.outputs, _joined(c, kind)), inputs)
+    made = Operator(
+        c.importer, type(c.node)(kind, c.node.place, c.node.inputs, c.node.outputs, _joined(c, kind)), inputs
+    )
     return made
 
 
@@ -154,7 +158,12 @@ def _result(c: Operator, made: Expr, kind: str):
 
 
 def _activated(c: Operator, made: Expr) -> Expr:
-    kinds = [node.attributes for graph in c.node.graphs for node in graph.nodes if node.kind in ("Activation", "LeakyReLU", "clip")]
+    kinds = [
+        node.attributes
+        for graph in c.node.graphs
+        for node in graph.nodes
+        if node.kind in ("Activation", "LeakyReLU", "clip")
+    ]
     for one in kinds:
         if one.get("act_type", "relu") != "relu":
             raise Refused(f"the activation {one.get('act_type')!r} inside is not imported")
@@ -229,5 +238,3 @@ def fully_connected(c: Operator):
     made = linear.fully_connected(_inner(c, "FullyConnected", [data, weight, *([] if bias is None else [bias])]))
     made = _activated(c, made) if c.flag("with_eltwise") or c.flag("with_relu") else made
     return _result(c, made, "uint8")
-
-

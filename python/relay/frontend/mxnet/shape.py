@@ -181,20 +181,16 @@ def _bounds(size: int, begin, end, step) -> tuple[int, int, int]:
     return slice(begin, end, step).indices(size)
 
 
-def _sliced(x: Expr, bounds: list[tuple[int, int, int]], axes: list[int]) -> Expr:
+def _sliced(c: Operator, bounds: list[tuple[int, int, int]], axes: list[int]) -> Expr:
+    """Returns the first input between bounds. Negative steps are a choice of positions."""
     begins, ends, steps = (list(one) for one in zip(*bounds, strict=True))
     if any(one < 0 for one in steps):
+        x = c.x
         for (begin, end, step), axis in zip(bounds, axes, strict=True):
             places = np.arange(begin, end, step)
-            x = op.take(x, Constant_(places), axis=axis)
+            x = op.take(x, c.constant(places, "int32"), axis=axis)
         return x
-    return op.strided_slice(x, begin=begins, end=ends, strides=steps, axes=axes)
-
-
-def Constant_(places: np.ndarray) -> Expr:
-    from ...data.arrays import array
-
-    return Constant(array(places.astype(np.int32)))
+    return op.strided_slice(c.x, begin=begins, end=ends, strides=steps, axes=axes)
 
 
 def slice_(c: Operator):
@@ -205,13 +201,13 @@ def slice_(c: Operator):
         raise Refused(f"it has {len(begins)} begins, {len(ends)} ends and {len(steps)} steps for {c.rank} axes")
     sizes = [known(one, "a slice") for one in c.shape[: len(begins)]]
     bounds = [_bounds(*one) for one in zip(sizes, begins, ends, steps, strict=True)]
-    return _sliced(c.x, bounds, list(range(len(bounds))))
+    return _sliced(c, bounds, list(range(len(bounds))))
 
 
 def slice_axis(c: Operator):
     axis, begin = c.axis("axis"), c.int("begin")
     end = c.int("end") if c.has("end") else None
-    return _sliced(c.x, [_bounds(c.size(axis, "a slice"), begin, end, None)], [axis])
+    return _sliced(c, [_bounds(c.size(axis, "a slice"), begin, end, None)], [axis])
 
 
 def slice_like(c: Operator):
@@ -352,10 +348,6 @@ def size_array(c: Operator):
     return c.constant(np.array([math.prod(known(one, "its result") for one in c.shape)], np.int64))
 
 
-def zeros_like(x: Expr) -> Expr:
-    return op.zeros_like(x)
-
-
 # --- choice -----------------------------------------------------------------------------------------------------------
 def take(c: Operator):
     axis, mode = c.axis("axis", 0), c.text("mode", "clip", ("clip", "wrap", "raise"))
@@ -370,7 +362,7 @@ def batch_take(c: Operator):
 
 
 def pick(c: Operator):
-    """One element along an axis for each of the others."""
+    """Picks an element along an axis for each of the others."""
     c.without("mode", "clip")
     axis, keepdims = c.axis("axis", -1), c.flag("keepdims")
     size = c.size(axis, "it")
@@ -516,7 +508,9 @@ def up_sampling(c: Operator):
 
 def bilinear_resize(c: Operator):
     sizes = [known(one, "it") for one in c.shape[2:]]
-    mode = c.text("mode", "size", ("size", "like", "odd_scale", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"))
+    mode = c.text(
+        "mode", "size", ("size", "like", "odd_scale", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up")
+    )
     if mode == "like":
         wanted = [known(one, "it") for one in shape_of(c.input(1))[2:]]
     elif mode != "size":

@@ -29,10 +29,12 @@ _COMPARE = {
 _SCALAR = {
     "plus": (op.add, False), "minus": (op.subtract, False), "rminus": (op.subtract, True), "mul": (op.multiply, False),
     "div": (op.divide, False), "rdiv": (op.divide, True), "mod": (op.floor_mod, False), "rmod": (op.floor_mod, True),
-    "power": (op.power, False), "rpower": (op.power, True), "maximum": (op.maximum, False), "minimum": (op.minimum, False),
+    "power": (op.power, False), "rpower": (op.power, True), "maximum": (op.maximum, False), "minimum": (op.minimum,
+        False),
 }  # fmt: skip
 # The names of files before MXNet 1.0.
-_OLD_SCALAR = {"add": "plus", "sub": "minus", "rsub": "rminus", "mul": "mul", "div": "div", "rdiv": "rdiv", "pow": "power",
+_OLD_SCALAR = {"add": "plus", "sub": "minus", "rsub": "rminus", "mul": "mul", "div": "div", "rdiv": "rdiv",
+    "pow": "power",
                "rpow": "rpower"}  # fmt: skip
 _SUMS = {
     "sum": op.sum, "sum_axis": op.sum, "mean": op.mean, "max": op.max, "max_axis": op.max, "min": op.min,
@@ -48,7 +50,8 @@ OPERATORS = {
     **{f"_{name}_scalar": scalar(*how) for name, how in _SCALAR.items()},
     **{f"__{old}_scalar__": scalar(*_SCALAR[new]) for old, new in _OLD_SCALAR.items()},
     **{f"elemwise_{name}": binary(_BINARY[name]) for name in ("add", "sub", "mul", "div")},
-    **{f"_{name}": binary(_BINARY[name]) for name in ("maximum", "minimum", "power", "plus", "minus", "mul", "div", "mod")},
+    **{f"_{name}": binary(_BINARY[name]) for name in ("maximum", "minimum", "power", "plus", "minus", "mul", "div",
+        "mod")},
     **{f"broadcast_logical_{name}": logical(function) for name, function in (
         ("and", op.logical_and), ("or", op.logical_or), ("xor", op.logical_xor))},
     **{name: norm.reduction(function) for name, function in _SUMS.items()},

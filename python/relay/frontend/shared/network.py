@@ -77,7 +77,8 @@ class NetworkImporter:
         return Constant(array(made))
 
     def state(self, name: str, sizes: Sequence[int], dtype: str = "float32") -> Expr:
-        """Returns a value that is kept from run to run: a parameter of @main after the model's inputs, zero at first."""
+        """Returns a value that is kept from run to run: a parameter of @main after the model's inputs, zero at
+        first."""
         return var(name, shape=list(sizes), dtype=dtype)
 
     def set_state(self, state: Expr, result: Expr) -> None:

@@ -29,7 +29,8 @@ class Node:
 class NodeConversion:
     """A node with its operands. c.x is the first of them, c.int("stride", 1) an attribute.
 
-    Attributes may be texts, as DarkNet and MXNet write them, or values. An importer refuses attributes that no converter
+    Attributes may be texts, as DarkNet and MXNet write them, or values. An importer refuses attributes that no
+    converter
     has read: a newer version of the framework may have added them.
     """
 

@@ -43,8 +43,8 @@ def pool(
 ) -> Expr:
     """Returns the maxima or means of windows of (N, C, ..).
 
-    kind: "max" or "avg". counts: the divisor of a mean. "inside": the elements inside of the image; "padded": those inside
-    of the padded image; "all": all elements of a window.
+    kind: "max" or "avg". counts: the divisor of a mean. "inside": the elements inside of the image; "padded": those
+    inside of the padded image; "all": all elements of a window.
     """
     rank = len(window)
     if len(shape_of(x)) != rank + 2:

@@ -1,8 +1,9 @@
 """Protobuf messages of untrusted files, in the wire format and as text.
 
 A specification names the fields of a message that are read, by number: {1: ("name", "text"), 5: ("data", "float[]"),
-7: ("shape", SHAPE), 100: ("layer", [LAYER])}. A kind is "int", "float", "double", "text", "bytes", another specification,
-or a list of one for repeated messages; "[]" after it stands for repeated values. Other fields are skipped.
+7: ("shape", SHAPE), 100: ("layer", [LAYER])}. A kind is "int", "float", "double", "text", "bytes", another
+specification, or a list of one for repeated messages; "[]" after it stands for repeated values. Other fields are
+skipped.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ...errors import told
 
-MOST_FIELDS = 8_000_000
+MOST_FIELDS = 1_000_000
 MOST_DEPTH = 100
 _WIRE = {"int": 0, "float": 5, "double": 1}
 
@@ -63,7 +64,7 @@ class _Wire:
             value, at = self._value(at, end, wire, start)
             if name is not None:
                 self._keep(made, name, kind, wire, value, start, depth)
-        for field, (name, kind) in spec.items():
+        for name, kind in spec.values():
             if isinstance(kind, str) and kind.endswith("[]") and kind[:-2] in _WIRE and name in made:
                 made[name] = _joined(made[name])
         return made
@@ -154,7 +155,8 @@ def read_message(name: str, content: bytes, spec: dict, again: str) -> dict:
 
 # --- text -------------------------------------------------------------------------------------------------------------
 _TOKEN = re.compile(
-    rb"""[ \t\r\n\v\f]+ | \#[^\n]* | (?P<word>[A-Za-z_][A-Za-z0-9_.]*) | (?P<number>[-+]?\s*(?:\d|\.\d|inf|nan)[A-Za-z0-9_.+-]*)
+    rb"""[ \t\r\n\v\f]+ | \#[^\n]* | (?P<word>[A-Za-z_][A-Za-z0-9_.]*) |
+    (?P<number>[-+]?\s*(?:\d|\.\d|inf|nan)[A-Za-z0-9_.+-]*)
     | (?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*') | (?P<sign>[{}<>:;,\[\]-])""",
     re.VERBOSE | re.DOTALL,
 )

@@ -81,7 +81,8 @@ static Diagnostic parse_error(const CLI::ParseError& e, const CLI::App& app, con
   return d;
 }
 
-// Models of some formats are read by Python (python_formats.def): the same command line goes on there, in place of this process.
+// Models of some formats are read by Python (python_formats.def): the same command line goes on there, in place of this
+// process.
 static Status continue_in_python(int argc, const char* const* argv, const CLI::App& app) {
   if (driver::has_python_importer()) return ok();
   for (const CLI::App* verb : app.get_subcommands()) {
