@@ -162,6 +162,36 @@ def test_files_by_name(tmp_path):
         check(relay.compile(module)(Y), WANTED)
 
 
+class Message:
+    """A message of caffe_pb2."""
+
+    DESCRIPTOR = None
+
+    def __init__(self, text, content):
+        self.text, self.content = text, content
+
+    def __str__(self):
+        return self.text
+
+    def SerializeToString(self):
+        return self.content
+
+
+def test_messages_paths_and_types(tmp_path):
+    (tmp_path / "n").write_text(NEW)
+    (tmp_path / "w").write_bytes(caffemodel(WEIGHTS))
+    for weights, network in (
+        (Message("", caffemodel(WEIGHTS)), Message(NEW, b"")),
+        (tmp_path / "w", str(tmp_path / "n")),
+    ):
+        module, _ = relay.frontend.from_caffe(weights, network, {"x": (2, 4)}, {"x": "float32"})
+        check(relay.compile(module)(Y), WANTED)
+    with pytest.raises(relay.CompileError, match="computes in float32"):
+        relay.frontend.from_caffe(caffemodel(WEIGHTS), NEW, None, {"x": "float64"})
+    with pytest.raises(relay.CompileError, match="the int is given as the weights"):
+        relay.frontend.from_caffe(3, NEW)
+
+
 def test_layers_of_2013():
     old = f'layers {{ name: "fc" type: INNER_PRODUCT bottom: "x" top: "l" {PRODUCT} }} input: "x" ' + "".join(
         f"input_dim: {one} " for one in (2, 4, 1, 1)

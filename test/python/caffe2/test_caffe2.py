@@ -82,7 +82,7 @@ def test_custom_operators():
     [
         (GOOD[0], predict(("One", ["x"], ["a"], {}), ("Two", ["a"], ["y"], {})), {"x": (1,)},
          ["operator One", "operator Two", "One #0 that computes 'a'", "custom_operators"]),
-        (*GOOD, {}, ["the input `x` has no shape in the model", "shape={'x'"]),
+        (*GOOD, {}, ["the input `x` has no shape in the model", "shape={'NAME'"]),
         (init(w=W), GOOD[1], {"x": (2, 4)}, ["the input `b` has no shape"]),
         (init(w=W[:, :3], b=B), GOOD[1], {"x": (2, 4)}, ["4 inputs and a matrix for 3 do not fit"]),
         (init(w=W, b=B[:2]), GOOD[1], {"x": (2, 4)}, ["the bias has the shape (2), not (3)"]),

@@ -2,6 +2,7 @@
 test/frontends/mxnet_run.py compares operators with MXNet."""
 
 import json
+import pathlib
 import struct
 
 import numpy as np
@@ -176,6 +177,40 @@ def test_shapes_and_types_in_the_file():
     assert str(module["main"].params[0].type_annotation) == "Tensor[(2, 3), int32]"
 
 
+class Held:
+    """An array as MXNet holds it."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def asnumpy(self):
+        return self.array
+
+
+class LiveSymbol:
+    def tojson(self):
+        return DENSE
+
+
+class LiveBlock:
+    """A HybridBlock of Gluon."""
+
+    def collect_params(self):
+        return {}
+
+    def export(self, path):
+        pathlib.Path(f"{path}-symbol.json").write_text(DENSE)
+        pathlib.Path(f"{path}-0000.params").write_bytes(params({"arg:w": W, "arg:b": B}))
+
+
+def test_objects_of_the_framework():
+    check(run(LiveSymbol(), V, names=["data"], arg_params={"w": Held(W)}, aux_params={"b": Held(B)}), WANTED)
+    check(run(LiveBlock(), V, names=["data"]), WANTED)
+    for wrong in (3, None, ["symbol"]):
+        with pytest.raises(relay.CompileError, match="is given as the symbol"):
+            relay.frontend.from_mxnet(wrong)
+
+
 def test_custom_operators():
     text = symbol(("mine", {"by": "3"}, ["x"]))
     got = run(text, X, custom_operators={"mine": lambda inputs, attributes: relay.multiply(
@@ -203,7 +238,7 @@ def refused(said, text, shapes, arrays):
     [
         (symbol(("mine", {}, ["x"]), ("yours", {}, ["n0"])), {"x": (1,)}, {},
          ["operator mine", "operator yours", "`mine 'n0'`", "custom_operators"]),
-        (DENSE, {}, {"w": W, "b": B}, ["`data` has no array in the parameters, and no shape", "shape={'data'"]),
+        (DENSE, {}, {"w": W, "b": B}, ["`data` has no array in the parameters, and no shape", "shape={'NAME'"]),
         (DENSE, {"data": (4, 3)}, {"w": W}, ["`b` has no array"]),
         (DENSE, {"data": (4, 5)}, {"w": W, "b": B}, ["the matrix has the shape (2, 3), not (2, 5)",
             "FullyConnected 'n0'"]),

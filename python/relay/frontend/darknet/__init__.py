@@ -64,7 +64,7 @@ def from_darknet(
     """
     if not isinstance(net, (str, os.PathLike)):
         raise wrong_input(
-            f"a {type(net).__name__} is given as the network",
+            f"the {type(net).__name__} is given as the network",
             "give the paths: from_darknet('NET.cfg', weights='NET.weights')",
         )
     if dtype != "float32":

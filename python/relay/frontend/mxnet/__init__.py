@@ -83,7 +83,7 @@ def from_mxnet(
         content = symbol.encode() if is_text else read_file(symbol)
     else:
         raise wrong_input(
-            f"a {type(symbol).__name__} is given as the symbol",
+            f"the {type(symbol).__name__} is given as the symbol",
             "give the path of a -symbol.json file, or a mxnet.Symbol",
         )
     types = dict(dtype) if isinstance(dtype, Mapping) else {"": str(dtype)} if dtype != "float32" else {}
@@ -101,7 +101,7 @@ def _arrays(given: object) -> dict[str, np.ndarray]:
         return params_of("<arrays>", bytes(given))
     if not isinstance(given, Mapping):
         raise wrong_input(
-            f"a {type(given).__name__} is given as arrays", "give a dict of arrays, or the path of a file"
+            f"the {type(given).__name__} is given as arrays", "give a dict of arrays, or the path of a file"
         )
     made = {}
     for name, one in given.items():

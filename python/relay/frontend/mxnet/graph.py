@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from ..._core import Expr, IRModule, infer_expr
+from ..shared.expressions import GIVE_SHAPES
 from ..shared.network import NetworkImporter
 from ..shared.node import Node, literal
 from ..shared.problems import Refused
@@ -107,8 +108,7 @@ class Importer(NetworkImporter):
             if sizes is None and node.name not in self.shapes and self._arrays:
                 raise Refused(
                     f"`{node.name}` has no array in the parameters, and no shape",
-                    f"if it is an input, give its shape: --shape {node.name}=1,3,224,224, or "
-                    f"shape={{'{node.name}': (1, 3, 224, 224)}}; if it is a weight, take the file with all weights",
+                    f"{GIVE_SHAPES}; if it is a weight, take the file with all weights",
                 )
             self.values[key] = self.input(node.name, sizes, kind)
         except Refused as reason:

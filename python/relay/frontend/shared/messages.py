@@ -22,6 +22,6 @@ def content_of(given: object, what: str, is_text: bool) -> tuple[str, bytes]:
     if hasattr(given, "SerializeToString") and hasattr(given, "DESCRIPTOR"):
         return f"<{type(given).__name__}>", str(given).encode() if is_text else given.SerializeToString()
     raise wrong_input(
-        f"a {type(given).__name__} is given as the {what}",
+        f"the {type(given).__name__} is given as the {what}",
         "give the path of a file, its bytes, or the protobuf message",
     )

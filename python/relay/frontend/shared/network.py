@@ -11,7 +11,7 @@ from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
 from ...data.arrays import array
 from ...errors import CompileError, told, wrong_input
 from ...ir.expr import var
-from .expressions import numpy_type
+from .expressions import GIVE_SHAPES, numpy_type
 from .node import Node, NodeConversion, text
 from .problems import Problems, Refused
 from .provenance import Fates
@@ -54,7 +54,7 @@ class NetworkImporter:
         """Returns a new parameter of @main. sizes: those of the file, None for open ones; None if it has no sizes."""
         given = self.shapes.get(name)
         if given is None and sizes is None:
-            raise Refused(f"the input `{name}` has no shape in the model", _give(name))
+            raise Refused(f"the input `{name}` has no shape in the model", GIVE_SHAPES)
         sizes = _merged(name, given, sizes)
         stem = re.sub(r"\W", "_", name)
         sizes = [
@@ -195,10 +195,6 @@ def _adapted(function: Callable) -> Callable:
         return made
 
     return convert
-
-
-def _give(name: str) -> str:
-    return f"give it: --shape {name}=1,3,224,224, or shape={{'{name}': (1, 3, 224, 224)}}"
 
 
 def _merged(name: str, given, sizes) -> list:
