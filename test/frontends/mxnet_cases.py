@@ -93,7 +93,6 @@ def _products():
             "pad": (1, 1)},
         "adjusted": {"kernel": (3, 3), "num_filter": 6, "stride": (2, 2), "pad": (1, 1), "adj": (1, 1), "num_group": 2,
             "no_bias": False},
-        "target": {"kernel": (3, 3), "num_filter": 5, "stride": (2, 2), "target_shape": (17, 15), "no_bias": True},
     }.items():  # fmt: skip
         yield f"Deconvolution {name}", S.Deconvolution(v(), **how), {"x": real(*IMAGE)}
     yield "Deconvolution 1d", S.Deconvolution(v(), kernel=(3,), num_filter=5, stride=(2,)), {"x": real(2, 4, 9)}

@@ -114,6 +114,23 @@ def test_where_with_a_number():
     check(got, np.where(condition, D[:, :2, 0], 7))
 
 
+@pytest.mark.parametrize("target", [(9, 7), (8, 6)])
+def test_deconvolution_to_a_size(target):
+    """MXNet 1.9.1 refuses it in its kernels for processors: a part of the whole result."""
+    x, weights = (
+        RNG.uniform(size=(1, 2, 5, 4)).astype(np.float32),
+        {"w": RNG.uniform(size=(2, 3, 3, 3)).astype(np.float32)},
+    )
+    how = {"kernel": "(3, 3)", "stride": "(2, 2)", "num_filter": "3"}
+    made = [
+        np.asarray(run(symbol(("Deconvolution", one, ["x", "w"]), inputs="xw"), x, arg_params=weights))
+        for one in (how, {**how, "target_shape": str(target)})
+    ]
+    begins = [(whole - part + 1) // 2 for whole, part in zip(made[0].shape[2:], target, strict=True)]
+    ends = [begin + part for begin, part in zip(begins, target, strict=True)]
+    check(made[1], made[0][:, :, begins[0] : ends[0], begins[1] : ends[1]])
+
+
 def test_ring_buffers():
     text = symbol(("ring_buffer", {"axis": "1"}, ["x", "y"]), inputs="xy")
     check(run(text, X[:, :1], Y), np.concatenate([E, D[:, :1]], axis=1)[:, 1:])
