@@ -271,6 +271,7 @@ def refused(said, text, shapes, arrays):
         ("{}", {}, {}, ["no list `nodes`"]),
         ('{"nodes": [3]}', {}, {}, ["node 0 has no `op` and `name`"]),
         (symbol(heads=[[9, 0, 0]]), {}, {}, ["`heads`"]),
+        (symbol(heads=[[0, 1 << 40, 0]]), {}, {}, ["`heads`"]),
         (symbol(("_zeros", {"shape": "(100000, 100000)"}, [])), {}, {}, ["the shape (100000, 100000) is not allowed"]),
         (symbol(("_foreach", {"in_data_locs": "[0]", "num_out_data": "1"}, ["x"])), {"x": (2, 3)}, {}, ["0 graphs"]),
         (symbol(("_contrib_quantize_v2", {}, ["x"])), {"x": (2,)}, {}, ["its range is computed at run time",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._core import Expr
 from ..shared.expressions import known
-from ..shared.node import NodeConversion
+from ..shared.node import MOST_WINDOW, NodeConversion
 from ..shared.problems import Refused
 
 
@@ -27,6 +27,13 @@ class CaffeLayer(NodeConversion):
         full = f"{self.message}.{name}"
         self.read.add(full)
         return self.node.attributes.get(full, [])
+
+    def numbers(self, name: str) -> list[float]:
+        """Returns all values of a repeated parameter, which must be numbers."""
+        found = self.all(name)
+        if not all(isinstance(one, (int, float)) and abs(one) < 1e30 for one in found):
+            raise self._wrong(name, found, "numbers")
+        return [float(one) for one in found]
 
     def enum(self, name: str, words: Sequence[str], first: int = 0, otherwise: str = "") -> str:
         """Returns a word of an enumeration, the first of which has this number. It is the default, unless another is
@@ -49,8 +56,8 @@ class CaffeLayer(NodeConversion):
             found = [high[-1] if high else 0, wide[-1] if wide else 0]
         elif len(found) <= 1:
             found = (found or [otherwise]) * count
-        if len(found) != count or not all(type(one) is int and least <= one < 1 << 31 for one in found):
-            raise Refused(f"`{name}` is {found!r}, not {count} numbers of {least} or more")
+        if len(found) != count or not all(type(one) is int and least <= one <= MOST_WINDOW for one in found):
+            raise Refused(f"`{name}` is {found!r}, not {count} numbers from {least} to {MOST_WINDOW}")
         return list(found)
 
     # --- weights ------------------------------------------------------------------------------------------------------

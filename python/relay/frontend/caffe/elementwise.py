@@ -122,12 +122,12 @@ def bias(c: CaffeLayer):
 
 def eltwise(c: CaffeLayer):
     c.ignore("stable_prod_grad")
-    kind, factors = c.enum("operation", ("PROD", "SUM", "MAX", "MIN"), otherwise="SUM"), c.all("coeff")
+    kind, factors = c.enum("operation", ("PROD", "SUM", "MAX", "MIN"), otherwise="SUM"), c.numbers("coeff")
     if factors and (kind != "SUM" or len(factors) != len(c.inputs)):
         raise Refused(f"it has {len(factors)} `coeff` for {len(c.inputs)} inputs and the operation {kind}")
     parts = list(c.counted(1, 1 << 16))
     if factors:
-        parts = [op.multiply(x, c.number(float(one))) if one != 1 else x for x, one in zip(parts, factors, strict=True)]
+        parts = [op.multiply(x, c.number(one)) if one != 1 else x for x, one in zip(parts, factors, strict=True)]
     function = {"SUM": op.add, "PROD": op.multiply, "MAX": op.maximum, "MIN": op.minimum}[kind]
     made = parts[0]
     for part in parts[1:]:

@@ -15,11 +15,11 @@ from .conversion import CaffeLayer
 
 def _sizes_of_priors(c: CaffeLayer) -> list[tuple[float, float]]:
     """Returns width and height of the boxes of each position, in pixels, in Caffe's order."""
-    small, large = c.all("min_size"), c.all("max_size")
+    small, large = c.numbers("min_size"), c.numbers("max_size")
     if not small or (large and len(large) != len(small)):
         raise Refused(f"it has {len(small)} min_size and {len(large)} max_size")
     ratios = [1.0]
-    for ratio in map(float, c.all("aspect_ratio")):
+    for ratio in c.numbers("aspect_ratio"):
         if ratio <= 0:
             raise Refused(f"`aspect_ratio` is {ratio}, not above zero")
         if not any(abs(ratio - one) < 1e-6 for one in ratios):
@@ -28,7 +28,7 @@ def _sizes_of_priors(c: CaffeLayer) -> list[tuple[float, float]]:
                 ratios.append(1 / ratio)
     c.ignore("prior_box_param.flip")
     made = []
-    for place, size in enumerate(map(float, small)):
+    for place, size in enumerate(small):
         made.append((size, size))
         if large:
             if large[place] <= size:
@@ -62,7 +62,7 @@ def prior_box(c: CaffeLayer):
     ]
     made = np.stack(np.broadcast_arrays(*sides), axis=-1).astype(np.float32).reshape(-1)
     made = np.clip(made, 0, 1) if c.flag("clip") else made
-    variances = [float(one) for one in c.all("variance")] or [0.1]
+    variances = c.numbers("variance") or [0.1]
     if len(variances) not in (1, 4):
         raise Refused(f"it has {len(variances)} `variance`, not 1 or 4")
     spread = np.resize(np.array(variances, np.float32), made.size)

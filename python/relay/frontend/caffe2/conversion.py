@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import known
-from ..shared.node import NodeConversion
+from ..shared.node import MOST_WINDOW, NodeConversion
 from ..shared.problems import Refused
 
 SAME, CAFFE = 2, 3  # values of legacy_pad
@@ -44,8 +44,8 @@ class Operator(NodeConversion):
             made = [self.int(f"{name}{end}") for end in ends]
         else:
             made = [self.int(name, otherwise)] * count
-        if any(one < least for one in made):
-            raise Refused(f"`{name}` is {made}, not {least} or more")
+        if any(not least <= one <= MOST_WINDOW for one in made):
+            raise Refused(f"`{name}` is {made}, not {least} to {MOST_WINDOW}")
         return made
 
     def padding(self, window: list[int], strides: list[int], dilation: list[int]) -> tuple[list[int], list[int]]:
@@ -63,6 +63,6 @@ class Operator(NodeConversion):
             made = [self.int(f"pad_{end}", 0) for end in "tlbr"]
         else:
             made = [self.int("pad", 0)] * (2 * count)
-        if any(one < 0 for one in made) or len(made) != 2 * count:
+        if any(not 0 <= one <= MOST_WINDOW for one in made) or len(made) != 2 * count:
             raise Refused(f"its padding is {made}")
         return made[:count], made[count:]

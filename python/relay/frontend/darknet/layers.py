@@ -53,7 +53,7 @@ def convolution(c: Layer, x: Expr, filters: int, size: int, strides: list[int], 
         weights = binarized(weights)
         x = op.where(op.greater(x, c.number(0.0)), c.number(1.0), c.number(-1.0))
     made = op.nn.conv2d(
-        x, c.constant(weights), strides=strides, padding=[padding] * 4, dilation=[c.count("dilation", 1)] * 2,
+        x, c.constant(weights), strides=strides, padding=[padding] * 4, dilation=[c.window("dilation", 1)] * 2,
         groups=groups, channels=filters, kernel_size=[size, size],
     )  # fmt: skip
     if normal:
@@ -64,26 +64,26 @@ def convolution(c: Layer, x: Expr, filters: int, size: int, strides: list[int], 
 
 
 def _padding(c: Layer, size: int) -> int:
-    given = c.count("padding", 0, 0, 1 << 16)
+    given = c.window("padding", 0, 0)
     return size // 2 if c.flag("pad") else given
 
 
 def convolutional(c: Layer):
-    size, stride = c.count("size", 1), c.count("stride", 1)
-    strides = [c.count("stride_y", stride), c.count("stride_x", stride)]
+    size, stride = c.window("size", 1), c.window("stride", 1)
+    strides = [c.window("stride_y", stride), c.window("stride_x", stride)]
     act = c.text("activation", "logistic")
     return convolution(c, c.image(), c.count("filters", 1), size, strides, _padding(c, size), act)
 
 
 def deconvolutional(c: Layer):
-    x, filters, size = c.image(), c.count("filters", 1), c.count("size", 1)
+    x, filters, size = c.image(), c.count("filters", 1), c.window("size", 1)
     channels = c.image_sizes()[0]
     bounded(filters * channels * size * size, MOST_ELEMENTS, "the number of its weights")
     bias = c.weight([filters], "the biases")
     normal = _normal(c, filters) if c.flag("batch_normalize") else None
     weights = c.weight([channels, filters, size, size], "the weights")
     made = op.nn.conv2d_transpose(
-        x, c.constant(weights), strides=[c.count("stride", 1)] * 2, padding=[_padding(c, size)] * 4, channels=filters,
+        x, c.constant(weights), strides=[c.window("stride", 1)] * 2, padding=[_padding(c, size)] * 4, channels=filters,
         kernel_size=[size, size],
     )  # fmt: skip
     made = _scaled(c, made, bias, *normal) if normal else op.nn.bias_add(made, c.constant(bias))
@@ -116,7 +116,12 @@ def connected(c: Layer):
 def local(c: Layer):
     """A convolution with filters of its own at each position: weights (positions, filters, channels * size * size)."""
     x, (channels, height, width) = c.image(), c.image_sizes()
-    filters, size, stride, pad = c.count("filters", 1), c.count("size", 1), c.count("stride", 1), c.count("pad", 0, 0)
+    filters, size, stride, pad = (
+        c.count("filters", 1),
+        c.window("size", 1),
+        c.window("stride", 1),
+        c.window("pad", 0, 0),
+    )
     across = [(one - (1 if pad else size)) // stride + 1 for one in (height, width)]
     if [(one + 2 * pad - size) // stride + 1 for one in (height, width)] != across or min(across) < 1:
         raise Refused(f"DarkNet reads beside its image with pad={pad} and size={size}", "use size=3 with pad=1")
@@ -138,9 +143,9 @@ def batchnorm(c: Layer):
 
 
 def maxpool(c: Layer):
-    stride = c.count("stride", 1)
-    size = c.count("size", stride)
-    padding = c.count("padding", size - 1, 0)  # before and after together
+    stride = c.window("stride", 1)
+    size = c.window("size", stride)
+    padding = c.window("padding", size - 1, 0)  # before and after together
     before = padding // 2
     around = [before, before, padding - before, padding - before]
     return op.nn.max_pool2d(c.image(), pool_size=[size, size], strides=[stride, stride], padding=around)
@@ -283,7 +288,7 @@ def upsample(c: Layer):
 
 def reorg(c: Layer):
     """Blocks of pixels as channels. DarkNet reads its input as an image with fewer, larger channels."""
-    x, (channels, height, width), stride = c.image(), c.image_sizes(), c.count("stride", 1)
+    x, (channels, height, width), stride = c.image(), c.image_sizes(), c.window("stride", 1)
     batch, reverse = shape_of(x)[0], c.flag("reverse")
     if c.has("extra") and c.int("extra"):
         raise Refused("`extra` is not imported", "remove it")

@@ -9,6 +9,7 @@ import numpy as np
 from ... import op
 from ..._core import Constant, Expr, TupleGetItem
 from ..shared.expressions import dtype_of, known, shape_of
+from ..shared.node import MOST_WINDOW
 from ..shared.problems import Refused
 from .conversion import Operator
 
@@ -65,8 +66,8 @@ def _each(c: Operator, name: str, rank: int, otherwise: int) -> list[int]:
     """Returns a number for each axis of space; the default if the attribute is an empty list."""
     found = c.ints(name, []) or [otherwise] * rank
     found = found * rank if len(found) == 1 else found
-    if len(found) != rank or any(one < min(otherwise, 1) for one in found):
-        raise Refused(f"`{name}` is {tuple(found)}, not {rank} numbers of {otherwise} or more")
+    if len(found) != rank or any(not min(otherwise, 1) <= one <= MOST_WINDOW for one in found):
+        raise Refused(f"`{name}` is {tuple(found)}, not {rank} numbers from {otherwise} to {MOST_WINDOW}")
     return found
 
 

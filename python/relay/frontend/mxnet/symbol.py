@@ -11,7 +11,7 @@ import json
 from ...errors import told
 
 AGAIN = "write the files again with net.export(path), or symbol.save('net-symbol.json')"
-MOST_BYTES, MOST_NODES, MOST_DEPTH = 256 << 20, 200_000, 30
+MOST_BYTES, MOST_NODES, MOST_DEPTH, MOST_OUTPUTS = 256 << 20, 200_000, 30, 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,10 +78,12 @@ def _graph(name: str, found, depth: int) -> Symbol:
 
 
 def _pairs(found) -> list[tuple[int, int]] | None:
-    """Returns references to outputs; None if they are something else."""
+    """Returns references to outputs of nodes; None if they are something else, or beyond MOST_OUTPUTS of a node."""
     made = []
     for one in found if isinstance(found, list) else [None]:
         if not isinstance(one, list) or not one or not all(type(number) is int and number >= 0 for number in one):
+            return None
+        if any(number >= MOST_OUTPUTS for number in one[1:2]):
             return None
         made.append((one[0], one[1] if len(one) > 1 else 0))
     return made

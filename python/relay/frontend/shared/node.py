@@ -13,6 +13,7 @@ from .expressions import axes_of, axis_of, dtype_of, known, number, shape_of
 from .problems import Refused
 
 MOST_TEXT = 1 << 16  # bytes of an attribute that is read as a list
+MOST_WINDOW = 1 << 16  # elements of a window, a stride, a padding along an axis
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +123,10 @@ class NodeConversion:
         if not least <= found <= most:
             raise self._wrong(name, found, f"{least} or more" if found < least else f"at most {most}")
         return found
+
+    def window(self, name: str, otherwise: int | None = None, least: int = 1) -> int:
+        """Returns the extent of a window, a stride or a padding."""
+        return self.count(name, otherwise, least, MOST_WINDOW)
 
     def real(self, name: str, otherwise: float | None = None) -> float:
         found = self._literal(name, otherwise)

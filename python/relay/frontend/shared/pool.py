@@ -9,13 +9,14 @@ import numpy as np
 from ... import op
 from ..._core import Constant, Expr
 from ...data.arrays import array
-from .expressions import dtype_of, known, shape_of
+from .expressions import bounded, dtype_of, known, shape_of
 from .problems import Refused
 
 _POOLS = {
     "max": {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d},
     "avg": {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d},
 }
+MOST_WINDOWS = 1 << 24  # along an axis
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
@@ -28,7 +29,7 @@ def positions(size: int, window: int, stride: int, before: int, after: int, roun
     count = (reach if rounding == "floor" else reach + stride - 1) // stride + 1
     if rounding == "caffe" and (before or after) and (count - 1) * stride >= size + before:
         count -= 1
-    return max(count, 1)
+    return bounded(max(count, 1), MOST_WINDOWS, "the number of its windows along an axis")
 
 
 def pool(
