@@ -32,7 +32,7 @@ import tensorflow_cases  # noqa: E402
 import tensorflow_control_cases  # noqa: E402
 import tensorflow_models  # noqa: E402
 import tensorflow_shape_cases  # noqa: E402, F401
-from relay.frontend.tensorflow import import_file  # noqa: E402
+from relay.frontend.tensorflow import import_content  # noqa: E402
 from relay.frontend.tensorflow.table import CONVERTERS  # noqa: E402
 from report import write  # noqa: E402
 from tensorflow.core.protobuf import saved_model_pb2  # noqa: E402
@@ -306,7 +306,7 @@ def run_real(only):
         try:
             path = tensorflow_models.fetched(model)
             shapes = {name: one.shape for name, one in model.inputs.items() if one.ndim == 0}
-            module = import_file(str(path), shapes=shapes, outputs=model.outputs)
+            module = import_content(str(path), shapes=shapes, outputs=model.outputs)
             order = [one.name_hint for one in module["main"].params]
             worst = worst_of(
                 run_relay(module, [model.inputs[one] for one in order]), tensorflow_models.wanted(model, path)

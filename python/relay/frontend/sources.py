@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol, TypeAlias
 from .. import _core
 from ..errors import wrong_input
 from . import keras, pytorch, tensorflow
+from .files import FORMATS, WITH_LAYOUT, import_file
 from .keras.file import is_keras
 
 _WANTED = (
@@ -50,21 +51,18 @@ class Source:
 
     @property
     def form(self) -> str:
-        """The format: "ONNX model", "TFLite model", "Relay program", "artifact", "pytorch", "keras" or
-        "tensorflow"."""
+        """The format: "ONNX model", "TFLite model", "Relay program", "artifact", or one of files.FORMATS."""
         if self.program is not None or self._is_pt2:
-            return "pytorch"
+            return "PyTorch model"
         if self.keras_model is not None or (self.bytes is not None and is_keras(self.bytes)):
-            return "keras"
+            return "Keras model"
         form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
-        if form != "PyTorch model":
-            return {"Keras model": "keras", "TensorFlow model": "tensorflow"}.get(form, form)
-        if pytorch.is_script_file(self.name):
+        if form == "PyTorch model" and pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not describe its inputs",
                 f"give example inputs: relay.compile({self.name!r}, (example,)), or relay.from_pytorch()",
             )
-        return "pytorch"
+        return form
 
     @property
     def _is_pt2(self) -> bool:
@@ -75,21 +73,24 @@ class Source:
 
     @property
     def is_read_by_python(self) -> bool:
-        return self.form in ("pytorch", "keras", "tensorflow")
+        return self.form in FORMATS
 
     def module(self, shapes: dict, layout: str = "") -> _core.IRModule:
-        """Imports a source of a format that Python reads, with these sizes of inputs.
+        """Imports a source of one of files.FORMATS, with these sizes of inputs.
 
         layout: the order of the axes of images, "NCHW", or that of the model if empty.
         """
-        if self.form == "tensorflow":
-            return tensorflow.import_file(self.name, self.bytes, shapes, layout)
-        if self.form == "keras":
-            if self.keras_model is not None:
-                return keras.from_keras(self.keras_model, shapes, layout=layout or "NHWC")[0]
-            return keras.import_ordered(self.name, self.bytes, shapes, layout)
-        if layout:
+        form = self.form
+        if layout and form not in WITH_LAYOUT:
             raise wrong_input(f"a layout is given, and the images of {self.name} keep their order", "leave it out")
+        if self.keras_model is not None:
+            return keras.from_keras(self.keras_model, shapes, layout=layout or "NHWC")[0]
+        if form == "Keras model":
+            return keras.import_ordered(self.name, self.bytes, shapes, layout)
+        if form == "TensorFlow model" and self.bytes is not None:
+            return tensorflow.import_content(self.name, self.bytes, shapes, layout)
+        if form != "PyTorch model":
+            return import_file(self.name, shapes, layout)[0]
         if self.program is not None:
             made = pytorch.from_exported(self.program)
         else:

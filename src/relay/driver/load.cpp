@@ -24,8 +24,9 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite, Keras and TensorFlow models, compiled "
-    "artifacts, exported programs of PyTorch and TorchScript are known by their content";
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt, models of DarkNet in .cfg, Caffe in .prototxt, "
+    "Caffe2 in .pb, MXNet in -symbol.json; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs of "
+    "PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
   if (input::is_saved_model(path)) return ModelForm::TensorFlow;
@@ -53,9 +54,10 @@ Result<ModelForm> form_of(const std::string& path) {
     head = head.substr(0, 0);
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
-  if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
-  if (input::is_keras_model(path, head)) return ModelForm::Keras;
-  if (input::is_tensorflow_model(path, head)) return ModelForm::TensorFlow;
+#define RELAY_PYTHON_FORMAT(form, name, package, is_model) \
+  if (input::is_model(path, head)) return ModelForm::form;
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
   const Frontend* known = frontend_by_content(head);
   if (known && known->form != ModelForm::Onnx) return known->form;  // ONNX's first bytes may also begin a text
   size_t dot = path.rfind('.');
@@ -240,9 +242,10 @@ static Status read_foreign(Model& model, const frontend::ImportOptions& options)
 
 const char* python_package(ModelForm form) {
   switch (form) {
-    case ModelForm::PyTorch: return "torch";
-    case ModelForm::Keras: return "h5py";
-    case ModelForm::TensorFlow: return "numpy";
+#define RELAY_PYTHON_FORMAT(form, name, package, ...) \
+  case ModelForm::form: return package;
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
     default: return nullptr;
   }
 }
@@ -254,7 +257,7 @@ static PythonImporter& python_importer() {
 void set_python_importer(PythonImporter importer) { python_importer() = std::move(importer); }
 bool has_python_importer() { return python_importer() != nullptr; }
 
-static Result<ir::Module> read_by_python(const Model& model, const Options& options) {
+static Result<ir::Module> read_by_python(Model& model, const Options& options) {
   if (!has_python_importer())
     return Diagnostic{
         DiagnosticKind::bad_option,
@@ -263,7 +266,9 @@ static Result<ir::Module> read_by_python(const Model& model, const Options& opti
         {},
         {},
         format("use `python -m relay` with a Python that has the packages relay and {}", python_package(model.form))};
-  return python_importer()(model.path, options.import.shapes, options.import.layout);
+  RELAY_ASSIGN(PythonModel read, python_importer()(model.path, options.import.shapes, options.import.layout));
+  model.files = std::move(read.files);
+  return std::move(read.module);
 }
 
 // `layout` is a choice for forms whose files have images in the order (N, H, W, C).
@@ -287,14 +292,14 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   Model model;
   model.path = path;
   RELAY_ASSIGN(model.form, form_of(path));
-  model.files = model.form == ModelForm::TensorFlow ? input::tensorflow_files(path) : std::vector{path};
+  model.files.push_back(path);
   RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::PyTorch:
-    case ModelForm::Keras:
-    case ModelForm::TensorFlow:
+#define RELAY_PYTHON_FORMAT(form, ...) case ModelForm::form:
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
       RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
       break;
     case ModelForm::Artifact: {

@@ -40,12 +40,16 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 
-// The package that Python needs to read models of this form: "torch" for programs of PyTorch, "h5py" for Keras, "numpy"
-// for TensorFlow; null for forms that the program reads itself.
+// The package that Python needs to read models of this form (python_formats.def): "torch" for programs of PyTorch; null
+// for forms that the program reads itself.
 const char* python_package(ModelForm form);
 // Reads a model of a form that only Python can read. The Python package sets it while it runs the command line; without
 // it, load_model() refuses such files.
-using PythonImporter = std::function<Result<ir::Module>(
+struct PythonModel {
+  ir::Module module;
+  std::vector<std::string> files;  // that were read
+};
+using PythonImporter = std::function<Result<PythonModel>(
     const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& layout)>;
 void set_python_importer(PythonImporter importer);
 bool has_python_importer();

@@ -110,25 +110,35 @@ bool is_tensorflow_model(const std::string& path, std::string_view head) {
   return std::string_view(path).ends_with(".pb") && !head.empty() && head[0] == '\n';
 }
 
-std::vector<std::string> tensorflow_files(const std::string& path) {
-  namespace fs = std::filesystem;
-  const bool is_folder = is_saved_model(path);
-  std::vector<std::string> out{is_folder ? path + "/saved_model.pb" : path};
-  std::string prefix;  // of the files of the checkpoint
-  if (is_folder || fs::path(path).filename() == "saved_model.pb")
-    prefix = (fs::path(out[0]).parent_path() / "variables" / "variables").string();
-  else if (std::string_view(path).ends_with(".meta") || std::string_view(path).ends_with(".index"))
-    prefix = path.substr(0, path.rfind('.'));
-  else
-    return out;
-  std::error_code unknown;
-  const fs::path beside = fs::path(prefix).parent_path();
-  for (const fs::directory_entry& one : fs::directory_iterator(beside.empty() ? "." : beside, unknown))
-    if (one.path() != out[0] && starts_with((beside / one.path().filename()).string(), prefix + ".") &&
-        one.is_regular_file(unknown))
-      out.push_back(one.path().string());
-  std::sort(out.begin() + 1, out.end());
-  return out;
+static bool ends_with(std::string_view path, std::string_view end) {
+  return path.size() >= end.size() && path.substr(path.size() - end.size()) == end;
+}
+static bool ends_with_one_of(const std::string& path, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return ends_with(path, end); });
+}
+
+bool is_darknet_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".cfg", ".weights"});
+}
+
+bool is_caffe_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".prototxt", ".caffemodel"});
+}
+
+bool is_caffe2_model(const std::string& path, std::string_view head) {
+  if (!ends_with(path, ".pb") || ends_with(path, "saved_model.pb")) return false;
+  if (head.empty() || (head[0] != '\x0a' && head[0] != '\x12')) return false;
+  size_t at = 1;
+  while (at < head.size() && (head[at] & 0x80)) ++at;  // a length above 127
+  if (++at >= head.size()) return false;
+  // A name is a text; an operator (field 2) begins with its inputs, its outputs or its type.
+  return head[0] == '\x0a' ? head[at] >= ' ' : head[at] == '\x0a' || head[at] == '\x12' || head[at] == '\x22';
+}
+
+bool is_mxnet_model(const std::string& path, std::string_view head) {
+  constexpr std::string_view list_of_arrays("\x12\x01\0\0\0\0\0\0", 8);
+  return starts_with(head, list_of_arrays) || ends_with_one_of(path, {".params", "-symbol.json"}) ||
+         (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
 }
 
 // A zip archive by the name of its first member, which is in the head.

@@ -13,12 +13,21 @@ from collections.abc import Mapping, Sequence
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
 
-__all__ = ["from_tensorflow", "import_file"]
+__all__ = ["from_tensorflow", "import_content", "import_file"]
 
 _LAYOUTS = {"": False, "NHWC": False, "NCHW": True}
 
 
 def import_file(
+    path: str, shapes: Mapping[str, Sequence[int]] | None = None, layout: str = ""
+) -> tuple[IRModule, list[str]]:
+    """Returns the module of a file or folder of TensorFlow, and the paths that were read. layout: see import_content."""
+    from .file import files_of
+
+    return import_content(path, None, shapes, layout), files_of(path)
+
+
+def import_content(
     name: str,
     content: bytes | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -76,10 +85,10 @@ def from_tensorflow(
         raise wrong_input(f"the layout {layout!r} is unknown", "use one of NHWC, NCHW")
     outputs = [outputs] if isinstance(outputs, str) else outputs
     if isinstance(graph, (str, os.PathLike)):
-        return import_file(os.fspath(graph), None, shape, "", outputs), {}
+        return import_content(os.fspath(graph), None, shape, "", outputs), {}
     if isinstance(graph, (bytes, bytearray, memoryview)):
-        return import_file("<bytes>", bytes(graph), shape, "", outputs), {}
+        return import_content("<bytes>", bytes(graph), shape, "", outputs), {}
     if not hasattr(graph, "SerializeToString"):
         kind = type(graph).__qualname__
         raise wrong_input(f"the {kind} is not a TensorFlow model", "give a GraphDef, or the path of a file")
-    return import_file(f"<{type(graph).__name__}>", graph.SerializeToString(), shape, "", outputs), {}
+    return import_content(f"<{type(graph).__name__}>", graph.SerializeToString(), shape, "", outputs), {}

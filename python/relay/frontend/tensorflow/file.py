@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import glob
 import mmap
 import os
 
@@ -50,6 +51,18 @@ def read_model(name: str, content: bytes | None = None, tags: list[str] | None =
     if name.endswith(".meta"):
         return _of_meta_graph(name, _read(META_GRAPH, view, name), name.removesuffix(".meta"))
     return _graph(name, view)
+
+
+def files_of(path: str) -> list[str]:
+    """The files of a model: the graph and the variables of a SavedModel or a checkpoint, or the path itself."""
+    graph = os.path.join(path, SAVED) if os.path.isdir(path) else path
+    if os.path.basename(graph) == SAVED:
+        prefix = os.path.join(os.path.dirname(graph), "variables", "variables")
+    elif graph.endswith((".meta", ".index")):
+        prefix = graph.rpartition(".")[0]
+    else:
+        return [graph]
+    return [graph, *sorted(one for one in glob.glob(glob.escape(prefix) + ".*") if one != graph)]
 
 
 def _mapped(name: str) -> memoryview:
