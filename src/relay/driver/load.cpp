@@ -25,7 +25,8 @@ static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
     "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt, models of DarkNet in .cfg, Caffe in .prototxt, "
-    "Caffe2 in .pb, MXNet in -symbol.json; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs of "
+    "Caffe2 in .pb, MXNet in -symbol.json; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs "
+    "of "
     "PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {

@@ -21,7 +21,7 @@ _LAYOUTS = {"": False, "NHWC": False, "NCHW": True}
 def import_file(
     path: str, shapes: Mapping[str, Sequence[int]] | None = None, layout: str = ""
 ) -> tuple[IRModule, list[str]]:
-    """Returns the module of a file or folder of TensorFlow, and the paths that were read. layout: see import_content."""
+    """Returns the module of a file or folder of TensorFlow, and the paths read. layout: as for import_content."""
     from .file import files_of
 
     return import_content(path, None, shapes, layout), files_of(path)
