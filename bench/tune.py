@@ -16,6 +16,7 @@ import itertools
 import json
 import math
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 RELAY = ROOT / "build" / "release" / "bin" / "relay"
 MODELS = ["mobilenet_v2", "resnet18", "resnet50", "densenet121", "bert_base", "yolov8n", "squeezenet", "inception_v3"]
 FIRST_HELD = 101
-MOST = 300  # combinations of one kernel
 
 # The kinds of kernels: the type of %x, those of the weights, and the body.
 KINDS = {
@@ -68,11 +68,11 @@ def all_decisions(group):
         yield " ".join(f"{c}={o}" for c, o in zip(choices, options, strict=True) if o is not None)
 
 
-def kind_row(kind, threads):
+def kind_row(kind, relay, threads, most):
     """The gain of the best combination over the default, of one kernel."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        compiler = tune.Compiler([str(RELAY)], str(program_of(kind, folder)), [], threads, folder)
+        compiler = tune.Compiler([str(relay)], str(program_of(kind, folder)), [], threads, folder)
         default = compiler.build("default", {})
         told = default.described
         group = max(told["groups"], key=lambda g: len(g["candidates"]))
@@ -88,7 +88,9 @@ def kind_row(kind, threads):
             pairs = zip(times["model"]["us"], times["against"]["us"], strict=True)
             return tune.median_and_high([a / b for a, b in pairs])[0]
 
-        every = [d for d in itertools.islice(all_decisions(group), MOST) if d]
+        every = [decisions for decisions in all_decisions(group) if decisions]
+        if len(every) > most:
+            every = random.Random(0).sample(every, most)
         for decisions in every:
             ratio = ratio_of(decisions, 0.3)
             refused += ratio is None
@@ -103,11 +105,11 @@ def kind_row(kind, threads):
                 "decisions": first if gain > 1 else ""}  # fmt: skip
 
 
-def model_row(name, model, budget, threads, folder):
+def model_row(name, model, relay, budget, threads, folder):
     """Runs `relay tune` with records of its own."""
     records = folder / f"{name}.db"
     records.unlink(missing_ok=True)
-    command = [RELAY, "tune", model, "--budget", budget, "--records", records, "--threads", threads, "--json"]
+    command = [relay, "tune", model, "--budget", budget, "--records", records, "--threads", threads, "--json"]
     result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if result.returncode != 0:
         return {"model": name, "failure": result.stderr.strip().splitlines()[-1]}
@@ -163,6 +165,8 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--kinds", action="store_true", help="only the search of all candidates")
     parser.add_argument("--no-kinds", action="store_true", help="without the search of all candidates")
+    parser.add_argument("--most", type=int, default=300, help="combinations of one kernel (default 300)")
+    parser.add_argument("--relay", type=pathlib.Path, default=RELAY, help="the program (default: this build's)")
     parser.add_argument("--output", type=pathlib.Path)
     arguments = parser.parse_args()
     folder = ROOT / "build" / "benchmarks" / "tune"
@@ -178,11 +182,11 @@ def main():
             print(f"bench: {name} is left out: {model} does not exist", flush=True)
             continue
         begin = time.monotonic()
-        rows.append(model_row(name, model, arguments.budget, arguments.threads, folder))
+        rows.append(model_row(name, model, arguments.relay, arguments.budget, arguments.threads, folder))
         print(f"{name}: {rows[-1]} ({time.monotonic() - begin:.0f} s)", flush=True)
     if not arguments.no_kinds:
         for kind in KINDS:
-            kinds.append(kind_row(kind, arguments.threads))
+            kinds.append(kind_row(kind, arguments.relay, arguments.threads, arguments.most))
             print(kinds[-1], flush=True)
     output.write_text(page(rows, kinds, arguments.budget, arguments.threads))
     print(f"wrote {output}")

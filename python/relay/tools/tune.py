@@ -29,6 +29,8 @@ from relay.tools.tuning_search import Candidate, Correction, Group
 MOST_DIFFERENCE = 1e-3
 # Seconds of a burst of profile_in_turn (src/relay/measure/profile_in_turn.cpp), and rounds of a measurement.
 BURST, ROUNDS = 0.02, 9
+# Other programs disturb a measurement if the default's usual round takes this many times as long as its fastest.
+DISTURBED = 1.2
 # Groups whose kernels take less than this share of a run are not tuned: their times are mostly noise.
 LEAST_SHARE = 0.002
 
@@ -58,6 +60,18 @@ def median_and_high(values: list[float]) -> tuple[float, float]:
     while total + ways <= 0.025 * 2**count:
         total, ways, below = total + ways, ways * (count - below) / (below + 1), below + 1
     return ordered[count // 2], ordered[count - below] if below else float("inf")
+
+
+def ratio_and_high(own: list[float], other: list[float]) -> tuple[float, float] | None:
+    """The ratio of two builds' times over the same rounds, with the upper end of its interval. If other programs
+    disturbed the default, the ratio of the fastest rounds, with no end; None without times."""
+    pairs = [(a, b) for a, b in zip(own, other, strict=False) if a > 0 and b > 0]
+    if not pairs:
+        return None
+    usual = sorted(b for _, b in pairs)
+    if usual[len(usual) // 2] > DISTURBED * usual[0]:
+        return min(a for a, _ in pairs) / usual[0], float("inf")
+    return median_and_high([a / b for a, b in pairs])
 
 
 class Build:
@@ -90,9 +104,10 @@ class Build:
 class Compiler:
     """Runs `relay` in child processes."""
 
-    def __init__(self, relay: list[str], model: str, words: list[str], threads: int, folder: pathlib.Path):
+    def __init__(self, relay: list[str], model: str, words: list[str], threads: int, folder: pathlib.Path, inputs=()):
         self.relay, self.model, self.words, self.folder = relay, model, words, folder
         self.threads = ["--threads", str(threads)] if threads else []
+        self.inputs = [word for one in inputs for word in ("--input", one)]
         self.number = 0
 
     def build(self, number: str, decisions: dict[str, str], machine: str = "", compiler: str = "") -> Build:
@@ -118,7 +133,7 @@ class Compiler:
         command = [*self.relay, "profile", build.artifact, "--against", default.artifact, "--json", "--time"]
         try:
             result = subprocess.run(
-                [*command, f"{seconds:g}", *self.threads], capture_output=True, text=True, timeout=limit
+                [*command, f"{seconds:g}", *self.threads, *self.inputs], capture_output=True, text=True, timeout=limit
             )
         except subprocess.TimeoutExpired:
             return f"it ran for more than {limit:.0f} s"
@@ -233,9 +248,8 @@ class Tuner:
         elif rest:
             own, other = build.by_key(times["model"]["kernels"]), self.default.by_key(times["against"]["kernels"])
             for key, c in rest.items():
-                ratios = [a / b for a, b in zip(own.get(key, []), other.get(key, []), strict=False) if a > 0 and b > 0]
-                if ratios:
-                    done.append(self.measurement(key, c, *median_and_high(ratios)))
+                if found := ratio_and_high(own.get(key, []), other.get(key, [])):
+                    done.append(self.measurement(key, c, *found))
                 else:
                     done.append(self.measurement(key, c, fault="it was not called"))
         self.store.add(done)
@@ -336,7 +350,9 @@ def search(tuner: Tuner) -> None:
 def tune(arguments, words: list[str]) -> None:
     store = Store(arguments.records)
     with tempfile.TemporaryDirectory(prefix="relay-tune-") as folder:
-        compiler = Compiler(arguments.relay, arguments.model, words, arguments.threads, pathlib.Path(folder))
+        compiler = Compiler(
+            arguments.relay, arguments.model, words, arguments.threads, pathlib.Path(folder), arguments.input
+        )
         tuner = Tuner(arguments, store, compiler)
         tuner.measure_default()
         known = tuner.resume()
@@ -407,6 +423,7 @@ def main(given: list[str]) -> int:
     parser.add_argument("--records", required=True, type=pathlib.Path)
     parser.add_argument("--relay", type=lambda path: [path], default=[sys.executable, "-m", "relay"])
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--export", type=pathlib.Path)
     parser.add_argument("--merge", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--json", action="store_true")

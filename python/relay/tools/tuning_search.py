@@ -19,6 +19,8 @@ PRIOR = 3.0
 HOPELESS = 1.35
 # A candidate is better only if it takes at most this share of the default's time, in both of its measurements.
 BETTER = 0.98
+# Measurements of a candidate, if other programs disturb them.
+MOST_MEASUREMENTS = 4
 
 
 class Candidate(typing.NamedTuple):
@@ -94,8 +96,13 @@ class Group:
         """The geometric mean of its measurements."""
         return math.exp(sum(math.log(ratio) for ratio, _ in self.ratios[decisions]) / len(self.ratios[decisions]))
 
+    def quiet(self, decisions: str) -> list[tuple[float, float]]:
+        """Its measurements while nothing disturbed them: those that have an interval."""
+        return [(ratio, high) for ratio, high in self.ratios[decisions] if math.isfinite(high)]
+
     def is_promising(self, decisions: str) -> bool:
-        return decisions not in self.faults and all(r <= BETTER and high < 1 for r, high in self.ratios[decisions])
+        better = all(r <= BETTER and high < 1 for r, high in self.quiet(decisions))
+        return decisions not in self.faults and better and self.ratio(decisions) <= BETTER
 
     def promising(self) -> list[str]:
         """Candidates that were better whenever they were measured, the best first."""
@@ -103,7 +110,7 @@ class Group:
 
     def best(self) -> str | None:
         """The best candidate that was better twice."""
-        return next((d for d in self.promising() if len(self.ratios[d]) >= 2), None)
+        return next((d for d in self.promising() if len(self.quiet(d)) >= 2), None)
 
     def combine(self) -> None:
         """Adds the combination of the best options of all choices as a candidate."""
@@ -125,7 +132,8 @@ class Group:
         for decisions in self.promising():
             if decisions == best:
                 break
-            if len(self.ratios[decisions]) == 1 and decisions not in tried and decisions in self.candidates:
+            again = len(self.quiet(decisions)) < 2 and len(self.ratios[decisions]) < MOST_MEASUREMENTS
+            if again and decisions not in tried and decisions in self.candidates:
                 return self.candidates[decisions]
         self.combine()
         new = [

@@ -105,6 +105,19 @@ def test_a_candidate_is_kept_after_two_measurements():
     assert one.best() == "a.tile=2x2" and one.next(Correction(), set()) is None
 
 
+def test_disturbed_measurements_are_repeated():
+    assert tune.ratio_and_high([9] * 9, [10] * 9) == (0.9, 0.9)
+    assert tune.ratio_and_high([8, 50, 50], [10, 60, 60]) == (0.8, float("inf"))
+    assert tune.ratio_and_high([], []) is None
+    one = group(("a.tile=2x2", "tile", 1.0))
+    one.add("a.tile=2x2", 0.8, float("inf"), "")
+    assert one.next(Correction(), set()) and one.best() is None
+    one.add("a.tile=2x2", 0.8, 0.9, "")
+    assert one.next(Correction(), set()) and one.best() is None
+    one.add("a.tile=2x2", 0.8, 0.9, "")
+    assert one.next(Correction(), set()) is None and one.best() == "a.tile=2x2"
+
+
 def test_the_best_options_are_combined():
     one = group(("a.tile=2x2", "tile", 1.0), ("prefetch=off", "prefetch", 1.0))
     for _ in range(2):

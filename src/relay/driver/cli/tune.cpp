@@ -17,7 +17,7 @@ namespace relay::cli {
 namespace {
 struct TuneOptions : ModelOptions {
   std::string budget = "5m", export_to, program;
-  std::vector<std::string> merge;
+  std::vector<std::string> merge, inputs;
   bool json = false;
 };
 }  // namespace
@@ -65,6 +65,7 @@ static Status tune(const TuneOptions& options) {
   if (!error && !self.filename().string().starts_with("python")) words.insert(words.end(), {"--relay", self.string()});
   for (const std::string& file : options.merge) words.insert(words.end(), {"--merge", file});
   if (!options.export_to.empty()) words.insert(words.end(), {"--export", options.export_to});
+  for (const std::string& input : options.inputs) words.insert(words.end(), {"--input", input});
   if (options.json) words.emplace_back("--json");
   words.emplace_back("--");
   for (const std::string& word : compile_words(options)) words.push_back(word);
@@ -88,6 +89,9 @@ void add_tune(CLI::App& app, SelectedVerb& selected) {
   verb->get_option("MODEL")->required(false);
   add_compile_flags(*verb, options->flags);
   verb->add_option("--budget", options->budget, "Time to spend: 90s, 5m, 1h")->type_name("TIME")->capture_default_str();
+  verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`; others are random")
+      ->type_name("NAME=WHAT")
+      ->allow_extra_args(false);
   verb->add_option("--merge", options->merge, "Add the records of this text first (repeat for more)")
       ->type_name("FILE")
       ->allow_extra_args(false);
