@@ -10,6 +10,8 @@ bytes next to the weights, is left out.
 """
 
 import argparse
+import contextlib
+import os
 import pathlib
 import sys
 import time
@@ -75,29 +77,49 @@ def compiled(module, form):
 
 
 def reader(threads):
-    """(bytes, call): the largest of each row of an array beyond the caches."""
-    rows = np.random.default_rng(0).normal(size=(64, 1 << 20)).astype("float32")
+    """(bytes, call): the sum of each row of an array beyond the caches."""
+    rows = np.random.default_rng(0).normal(size=(1 << 14, 1 << 12)).astype("float32")
     x = relay.var("x", shape=rows.shape)
-    model = relay.compile(relay.IRModule({"main": relay.Function([x], op.max(x, axis=[1]))}), threads=threads)
+    model = relay.compile(relay.IRModule({"main": relay.Function([x], op.sum(x, axis=[1]))}), threads=threads)
     return rows.nbytes, lambda: model(rows)
 
 
-def fastest(calls, seconds):
+@contextlib.contextmanager
+def before_others(wanted):
+    """Threads of this process run before those of others."""
+    threads = [int(thread) for thread in os.listdir("/proc/self/task")] if wanted else []
+
+    def schedule(policy, priority):
+        for thread in threads:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setscheduler(thread, policy, os.sched_param(priority))
+
+    schedule(os.SCHED_FIFO, 1)
+    try:
+        yield
+    finally:
+        schedule(os.SCHED_OTHER, 0)
+
+
+def fastest(calls, seconds, first):
     """The least time of each call, in seconds. They take turns, so that other work on the machine, which only adds
     time, affects all."""
     least = [float("inf")] * len(calls)
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            call()  # its own data are in the caches, as after a step
-            for _ in range(3):
-                begin = time.perf_counter()
-                call()
-                least[i] = min(least[i], time.perf_counter() - begin)
+    for call in calls:
+        call()
+    with before_others(first):
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            for i, call in enumerate(calls):
+                call()  # its own data are in the caches, as after a step
+                for _ in range(3):
+                    begin = time.perf_counter()
+                    call()
+                    least[i] = min(least[i], time.perf_counter() - begin)
     return least
 
 
-def measure(layers, seconds, forms):
+def measure(layers, seconds, forms, first=False):
     """A dict for each form: its name, `bytes` of the model, the `error` of the scores, and by threads the `step` in
     seconds and the `bandwidth` at which it reads weights, and that of the memory."""
     module, token, rows = decoder(layers), np.array([17], "int64"), []
@@ -112,7 +134,7 @@ def measure(layers, seconds, forms):
         row["error"] = float(np.sqrt(np.mean((scores - floats) ** 2) / np.mean(floats**2)))
         for threads, model in models.items():
             read, read_all = readers[threads]
-            step, whole = fastest([lambda m=model: m(token), read_all], seconds)
+            step, whole = fastest([lambda m=model: m(token), read_all], seconds, first)
             # A table has two copies: its rows are taken from one, and the other, packed, is multiplied.
             row["step"][threads], row["bandwidth"][threads] = step, size * share / step
             row["memory"][threads] = read / whole
@@ -138,7 +160,8 @@ def line(row, floats):
     return f"| {' | '.join(cells)} |"
 
 
-def page(rows, load):
+def page(rows, load, first):
+    before = " The process ran before all others (`--first`), which still used the memory." if first else ""
     memory = ", ".join(f"{max(row['memory'][t] for row in rows) / 1e9:.1f} GB/s ({t} thr.)" for t in THREADS)
     return f"""<!-- Written by bench/decode.py. Do not edit. -->
 # A step of a decoder with narrow weights: {run.cpu_name()}
@@ -146,9 +169,11 @@ def page(rows, load):
 Measured {time.strftime("%Y-%m-%d")}. The network has the weights of SmolLM-135M, with random values: 30 layers of 576
 features, and a table of 49152 words that is also the last product's weight. A step computes the scores for one token;
 it reads all weights once. Attention to earlier tokens is left out. The times are the least ones of many steps, which
-take turns with a kernel that reads an array of 256 MB: {memory}. "MB" are the constants of the model, with a second
-copy of the table for its rows. "Error" is the root of the mean squared difference of the scores from those of float32,
-relative to these.
+take turns with a kernel that reads an array of 256 MB: at most {memory}.{before}
+
+"MB" are the constants of the model, with a second copy of the table for its rows. "Error" is the root of the mean
+squared difference of the scores from those of float32, relative to these. Nothing in a network of random values
+corrects errors, so they grow from layer to layer.
 {run.busy(load)}
 {chr(10).join([*head(), *(line(row, rows[0]) for row in rows)])}
 
@@ -162,16 +187,17 @@ def main():
         "--layers", type=int, default=LAYERS, help=f"default: {LAYERS}, as in SmolLM-135M; else no page"
     )
     parser.add_argument("--forms", nargs="+", choices=list(FORMS), help="only these, next to float32; writes no page")
+    parser.add_argument("--first", action="store_true", help="measure before all other work on the machine (as root)")
     parser.add_argument("--time", type=float, default=4, metavar="S", help="seconds per form and thread count")
     arguments = parser.parse_args()
     load = run.machine_load()
     print("\n".join(head()), flush=True)
     forms = list(FORMS) if not arguments.forms else ["float32", *(f for f in arguments.forms if f != "float32")]
-    rows = measure(arguments.layers, arguments.time, forms)
+    rows = measure(arguments.layers, arguments.time, forms, arguments.first)
     if arguments.forms or arguments.layers != LAYERS:
         return
     path = ROOT / "docs" / "benchmarks" / f"decode-{run.slug(run.cpu_name())}.md"
-    path.write_text(page(rows, load))
+    path.write_text(page(rows, load, arguments.first))
     print(f"bench: wrote {path.relative_to(ROOT)}")
 
 
