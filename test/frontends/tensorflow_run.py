@@ -4,7 +4,7 @@
     test/frontends/tensorflow_run.py --only Conv2D       cases and models with this in their name; writes nothing
     test/frontends/tensorflow_run.py --models            only the applications and the models from packages
     test/frontends/tensorflow_run.py --operators         only the cases of operators
-    test/frontends/tensorflow_run.py --record            also writes test/python/tensorflow/recorded.npz
+    test/frontends/tensorflow_run.py --record            also writes test/python/tensorflow_import/recorded.npz
 
 TensorFlow is in build/test-keras.
 """
@@ -41,7 +41,7 @@ import relay  # noqa: E402
 
 # Relative to the largest value: sums of up to thousands of products in float32, in another order; halves; networks.
 CLOSE, CLOSE_HALF, CLOSE_MODEL = 5e-6, 5e-3, 2e-4
-RECORDED = ROOT / "test" / "python" / "tensorflow" / "recorded.npz"
+RECORDED = ROOT / "test" / "python" / "tensorflow_import" / "recorded.npz"
 # The operators of TVM's importer.
 OLD = """
 Abs Acos Acosh Add AddN AddV2 All Any ArgMax ArgMin Asin Asinh Assert Atan Atan2 Atanh AvgPool AvgPool3D BatchMatMul

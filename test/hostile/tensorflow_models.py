@@ -6,7 +6,7 @@ import sys
 
 from harness import Kinds, either, fine, refused
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tensorflow"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tensorflow_import"))
 try:
     import numpy as np
     import tensorflow_files as files

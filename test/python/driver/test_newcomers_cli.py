@@ -275,7 +275,7 @@ def test_without_a_python_that_has_h5py_it_says_so(keras_file):
 def tensorflow_files(tmp_path):
     """A GraphDef whose name has no extension, and the folder of a SavedModel; both compute y = x * w."""
     pytest.importorskip("numpy")
-    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tensorflow"))
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tensorflow_import"))
     from tensorflow_files import Shape, Type, const, graph, node, placeholder, saved_model
 
     weight = np.array([1, 2, 3], np.float32)
