@@ -21,6 +21,7 @@ class CompileOptions(TypedDict, total=False):
     mode: str | None
     precision: str | None
     external: str | None
+    devices: Mapping[str, str] | None
     verify: bool | None
     target: str | None
     numerics: str | None

@@ -144,7 +144,7 @@ def flat(value):
 def test_programs(name, executor):
     mod = relay.parse('#[version = "0.0.5"]' + PROGRAMS[name])
     inputs = [image((3, 4)), image((3, 4)) + 1]
-    expected = flat(relay.evaluate(mod, inputs).outputs)
+    expected = flat(relay.evaluate(mod, inputs))
     model = relay.compile(mod, executor=executor)
     assert copies(model), "nothing is copied: the program is not on two devices"
     for _ in range(2):
