@@ -336,6 +336,13 @@ void add_compiled(nb::module_& m) {
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
   m.def("containers", [](const PyModule& m) { return containers_of(m.module); }, nb::arg("module"));
+  m.def(
+      "place_on_devices",
+      [](const PyModule& m, const driver::Options& options) {
+        const ir::Module typed = value_or_throw(typing::infer(m.module));
+        return PyModule{value_or_throw(driver::place(typed, options)), m.output_names, m.files};
+      },
+      nb::arg("module"), nb::arg("options"));
   m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("options"));
   m.def(

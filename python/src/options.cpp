@@ -48,6 +48,21 @@ struct Keyword<driver::Donated> : Table<driver::Donated> {
   static constexpr const char* type = "Mapping[str, int | str | None] | Iterable[str]";
 };
 template <>
+struct Keyword<driver::DeviceMap> {
+  static constexpr const char* type = "Mapping[str, str]";
+  static bool set(nb::handle value, driver::DeviceMap& out) {
+    std::map<std::string, std::string> names;
+    if (!nb::try_cast(value, names)) return false;
+    for (const auto& [name, device] : names) out[name] = value_or_throw(driver::find_device(device));
+    return true;
+  }
+  static nb::object get(const driver::DeviceMap& value) {
+    nb::dict out;
+    for (const auto& [name, device] : value) out[name.c_str()] = str(device);
+    return value.empty() ? nb::none() : nb::object(out);
+  }
+};
+template <>
 struct Keyword<bool> : Plain<bool> {
   static constexpr const char* type = "bool";
 };

@@ -19,6 +19,7 @@ class CompileOptions(TypedDict, total=False):
     opt_level: int | None
     mode: str | None
     external: str | None
+    devices: Mapping[str, str] | None
     verify: bool | None
     target: str | None
     numerics: str | None

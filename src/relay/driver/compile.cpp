@@ -28,9 +28,16 @@
 
 namespace relay::driver {
 
+Result<ir::Module> place(const ir::Module& typed, const Options& options) {
+  RELAY_ASSIGN(const transform::DevicePlacement placement, placement_of(options.passes.devices));
+  return transform::place_on_devices(typed, placement);
+}
+
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
+  if (!options.passes.is_optimised) {
+    RELAY_ASSIGN(typed, place(typed, options));
+  }
   if (options.passes.external.empty() || options.passes.is_optimised) return typed;
   return external::partition(typed, options.passes.external);
 }
@@ -176,6 +183,20 @@ static void count_externals(const runtime::Program& program, CompileReport& repo
       if (step.kind == runtime::Step::Kind::External) ++report.externals[step.kernel].steps;
 }
 
+static void count_copies(const runtime::Program& program, CompileReport& report) {
+  std::map<std::pair<runtime::MemorySpace, runtime::MemorySpace>, CopyReport> rows;
+  for (const runtime::Segment& segment : program.segments)
+    for (const runtime::Step& step : segment.steps) {
+      if (!segment.is_transfer(step)) continue;
+      const runtime::Array& from = segment.arrays[segment.operands[step.args.begin]];
+      const runtime::Array& to = segment.arrays[segment.operands[step.args.begin + 1]];
+      CopyReport& row = rows[{from.memory, to.memory}];
+      row.from = str(program.devices[from.memory]), row.to = str(program.devices[to.memory]);
+      ++row.copies, row.bytes += from.bytes.as_constant().value_or(0);
+    }
+  for (auto& [memories, row] : rows) report.copies.push_back(std::move(row));
+}
+
 Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
 
 static Result<exec::BuildOptions> build_options(const Options& options) {
@@ -194,6 +215,7 @@ Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir
                                   const Options& options, const std::shared_ptr<codegen::Backend>& backend) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   build.backend = backend;
+  build.devices = lowered.devices;
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
 }
@@ -264,6 +286,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
   count_calls(*out.built.program, out.lowered, report);
   count_externals(*out.built.program, report);
+  count_copies(*out.built.program, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.run.executor.value_or(runtime::Executor::Vm);
   if (options.run.make_executable) RELAY_RETURN_IF_ERROR(make_executable(out, options));

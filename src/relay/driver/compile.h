@@ -40,6 +40,13 @@ struct ExternalReport {
   int64_t bytes = 0;    // ... the bytes of its constants
 };
 
+// Copies from one memory to another.
+struct CopyReport {
+  std::string from, to;  // devices
+  int64_t copies = 0;    // steps of all segments
+  int64_t bytes = 0;     // of those of known size, together
+};
+
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -49,6 +56,7 @@ struct CompileReport {
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
   std::vector<ExternalReport> externals;
+  std::vector<CopyReport> copies;
   std::vector<build::NodeReport> nodes;        // nodes of the model, in its order
   std::vector<build::SegmentReport> batching;  // by segment, for a program with functions
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
@@ -83,7 +91,10 @@ struct Compiled {
   CompileReport report;
 };
 
-// The input of the passes: typed, with the parts for options.passes.external in separate functions.
+// A typed module with the copies that its devices, and those of the options, need.
+Result<ir::Module> place(const ir::Module& typed, const Options& options);
+// The input of the passes: typed, with its copies between devices, and with the parts for options.passes.external in
+// separate functions.
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options);
 // The passes that optimise() runs on such a module, in order.
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);

@@ -19,6 +19,7 @@
 #include "relay/build/lower_program.h"
 #include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
+#include "relay/driver/placement.h"
 #include "relay/lower/plan/options.h"
 #include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
@@ -107,6 +108,7 @@ struct PassOptions {
   int opt_level = default_opt_level;
   Mode mode = Mode::Inference;
   std::string external{};
+  DeviceMap devices{};
   bool verify = false;
   bool is_optimised = false;
   std::vector<transform::PassInfo> extra_passes{};
@@ -121,6 +123,13 @@ struct PassOptions {
       option("external", &PassOptions::external,
              "External compiler that gets the parts of the program that it supports: dnnl (oneDNN)",
              {.value = "COMPILER"}),
+      option("devices", &PassOptions::devices,
+             "Devices by operator, for calls that the program does not place itself: {\"nn.conv2d\": \"cpu:1\"}. "
+             "\"default\" is the device of all other values. Copies between the memories of the devices are planned "
+             "(docs/devices.md).",
+             {.value = "OPERATOR=DEVICE",
+              .flag_help = "Device of an operator's calls that the program does not place itself: nn.conv2d=cpu:1, or "
+                           "default=cpu:1 for all other values (repeat for more; docs/devices.md)"}),
       option("verify", &PassOptions::verify, "Check the program after every pass",
              {.no_flag = "relay opt --passes always checks", .not_in_key = "it only refuses"}),
       option("is_optimised", &PassOptions::is_optimised,

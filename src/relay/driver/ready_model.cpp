@@ -71,6 +71,11 @@ static Json key_of(const Donated& donate) {
     out[input] = result ? std::visit([](const auto& key) { return Json(key); }, *result) : Json();
   return out;
 }
+static Json key_of(const DeviceMap& devices) {
+  Json out = Json::object();
+  for (const auto& [name, device] : devices) out[name] = str(device);
+  return out;
+}
 static Json key_of(const std::map<std::string, DType>& dtypes) {
   Json out = Json::object();
   for (const auto& [input, dtype] : dtypes) out[input] = dtype.str();

@@ -23,6 +23,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
       {"refused_rules", [](Options& o) { o.lower.refused_rules = {lower::Rule{}}; }},
       {"is_optimised", [](Options& o) { o.passes.is_optimised = true; }},
       {"schedules", [](Options& o) { o.lower.schedules["fused_add"] = "x/4"; }},
+      {"devices", [](Options& o) { o.passes.devices["nn.conv2d"] = {"cpu", 1}; }},
       {"donate", [](Options& o) { o.run.donate["x"] = 1; }},
       {"output_names", [](Options& o) { o.run.output_names = {"y"}; }},
       {"features", [](Options& o) { o.lower.target.features = {"+avx2"}; }},

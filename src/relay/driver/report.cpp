@@ -68,6 +68,9 @@ std::string json(const CompileReport& report, bool times) {
                         {"steps", e.steps},
                         {"payload_bytes", e.payload},
                         {"constant_bytes", e.bytes}});
+  Json copies = Json::array();
+  for (const CopyReport& c : report.copies)
+    copies.push_back({{"from", c.from}, {"to", c.to}, {"copies", c.copies}, {"bytes", c.bytes}});
   Json donations = Json::array();
   for (const DonationReport& d : report.donations)
     donations.push_back({{"input", d.input},
@@ -87,6 +90,7 @@ std::string json(const CompileReport& report, bool times) {
       {"groups", groups},
       {"kernels", kernels},
       {"external", external},
+      {"copies", copies},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
       {"donations", donations},

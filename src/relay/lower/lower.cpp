@@ -210,8 +210,9 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
-  void add_external(const Group& g) {
+  void add_opaque(const Group& g) {
     Step step;
+    step.transfer = g.transfer.has_value();
     step.args = step.reads = g.params, step.writes = g.outputs;
     step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
     step.external = g.external;
@@ -220,7 +221,7 @@ class Lowering {
 
   Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
-    if (g.external) return add_external(g), ok();
+    if (g.is_opaque()) return add_opaque(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
     draft.outputs = g.te.outputs;
@@ -278,6 +279,7 @@ class Lowering {
         Array a;  // an intermediate of this group
         a.name = format("{}.{}", name, t->name), a.shape = t->shape, a.dtype = t->dtype;
         a.layout = draft.layouts.at(t->name);
+        a.device = out_.arrays[g.outputs[0]].device;
         array_of[t->name] = add_array(std::move(a));
       }
       if (!g.steps || !steps.take(b, array_of.at(b.root->name)))

@@ -5,6 +5,7 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/assign_devices.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
@@ -14,6 +15,8 @@
 #include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/partition/devices.h"
 
 namespace relay::lower {
 
@@ -45,8 +48,9 @@ class Planner {
     choose_row_padding();
     lay_out_views();
     copy_checked_indices(plan_);
-    copy_external_arrays(plan_);
+    copy_opaque_arrays(plan_);
     split_recurrences(plan_);
+    RELAY_RETURN_IF_ERROR(assign_devices(plan_, options_));
     return std::move(plan_);
   }
 
@@ -160,9 +164,39 @@ class Planner {
     return ok();
   }
 
+  Transfer transfer_of(const ir::Call& call) const {
+    const ir::Call& copy = *transform::device_copy_of(call);
+    auto index = [&](const char* side) {
+      const std::string name = transform::attribute<std::string>(copy, side, "");
+      const Result<std::optional<DeviceName>> device = transform::device_of(name, call.span);
+      const auto at = std::find(options_.devices.begin(), options_.devices.end(),
+                                device ? device->value_or(DeviceName()) : DeviceName());
+      RELAY_CHECK(at != options_.devices.end(), "the program has no device {}", name);
+      return static_cast<int>(at - options_.devices.begin());
+    };
+    return {index("src_virtual_device"), index("dst_virtual_device")};
+  }
+
+  // A copy to another device. Constants are wherever they are read, and need none.
+  Status add_transfer(const ir::Call& call) {
+    const std::vector<int> from = values_.at(call.args[0].get());
+    if (options_.devices.size() == 1 || plan_.arrays[from.at(0)].kind == Array::Kind::Constant)
+      return values_[&call] = from, ok();
+    Group g;
+    g.params = from;
+    g.te = opaque_stages(plan_, "device_copy", call.type, g.params);
+    add_sources(g.te.sources, {call.span});
+    g.transfer = transfer_of(call);
+    g.outputs = {new_array(Array::Kind::Temporary, g.te.name, g.te.outputs[0]->shape, g.te.outputs[0]->dtype)};
+    values_[&call] = g.outputs;
+    plan_.groups.push_back(std::move(g));
+    return ok();
+  }
+
   Status add_group(const ir::Call& call) {
     RELAY_ASSIGN(std::optional<ExternalCall> external, external_call(call, options_.externals));
     if (external) return add_external(call, *external);
+    if (transform::device_copy_of(call)) return add_transfer(call);
     Group g;
     RELAY_ASSIGN(g.te, group_of(call));
     for (const ir::Expr& a : call.args)
@@ -333,7 +367,7 @@ class Planner {
     for (const Algorithm* a : algorithms_at(Point::AtOrder, options_)) keep.emplace_back(plan_, options_, *a);
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
       Group& g = plan_.groups[gi];
-      if (g.check || g.external) continue;
+      if (g.check || g.is_opaque()) continue;
       Images images = images_of(g);
       if (images == Images::Whole) {
         const bool given = std::any_of(g.params.begin(), g.params.end(), [&](int p) { return channels_last(p); });

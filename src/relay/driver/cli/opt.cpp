@@ -86,8 +86,11 @@ static Status read_pass_options(const OptOptions& options, const std::vector<std
   return ok();
 }
 
-static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
-                                      const driver::Options& compilation, driver::CompileReport& report) {
+static Result<ir::Module> transformed(const OptOptions& options, ir::Module module, const driver::Options& compilation,
+                                      driver::CompileReport& report) {
+  if (!options.has_passes) {
+    RELAY_ASSIGN(module, driver::before_passes(module, compilation));
+  }
   if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, compilation, &report);
   transform::PassContext context;
   std::vector<std::string> names;

@@ -71,6 +71,20 @@ static Status read_text(const Texts& texts, std::map<std::string, std::string>& 
   return ok();
 }
 
+static Status read_text(const Texts& texts, driver::DeviceMap& devices) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      return bad_option(format("--devices '{}' is not OPERATOR=DEVICE", text),
+                        "write an operator and a device, as in --devices nn.conv2d=cpu:1");
+    const std::string name = text.substr(0, equals);
+    RELAY_ASSIGN(const DeviceName device, driver::find_device(text.substr(equals + 1)));
+    if (!devices.emplace(name, device).second)
+      return bad_option(format("the device of {} is given twice", name), "give --devices once for each operator");
+  }
+  return ok();
+}
+
 static Status read_text(const Texts& texts, driver::Donated& donated) {
   for (const std::string& text : texts) {
     const size_t equals = text.rfind('=');

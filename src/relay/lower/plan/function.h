@@ -55,6 +55,7 @@ struct Array {
   // (views.h).
   std::optional<ArrayView> view{};
   std::optional<InPlace> in_place{};  // Output
+  int device = 0;                     // the device whose memory it is in, of LowerOptions::devices; 0: the host
 };
 
 // The operations of a stage with symbolic sizes: `each` times a product of extents over shape variables.
@@ -70,7 +71,7 @@ struct StepRepeat {
   Expr times;
 };
 
-// A kernel call, or a check.
+// A kernel call, a check, or a copy of args[0] to args[1], which is in the memory of another device.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
   std::vector<int> args;           // arrays, in the order of the kernel's params
@@ -83,6 +84,7 @@ struct Step {
   std::optional<IndexCheck> check{};               // of args[0]
   std::shared_ptr<const ExternalCode> external{};  // set if the step calls this instead of a kernel, with args: first
                                                    // the arrays that it reads
+  bool transfer = false;                           // a copy between devices
   bool recurrence = false;                         // part of a recurrence
   std::optional<StepRepeat> repeat{};
   bool constant = false;  // depends on constants only: run once when the program is built

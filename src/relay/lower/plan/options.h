@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "relay/base/device_name.h"
 #include "relay/loop/loop.h"
 #include "relay/lower/plan/external_code.h"
 #include "relay/lower/schedule/mutation.h"
@@ -31,6 +32,10 @@ struct LowerOptions {
   std::map<std::string, std::string> schedules;
   // The code of functions for other compilers; null if there are none.
   const ExternalCodes* externals = nullptr;
+  // The devices of the program; the first is the host. The function's parameters and results are tensors on these
+  // devices, by index; empty if all are on the host.
+  std::vector<DeviceName> devices{DeviceName{}};
+  std::vector<int> param_devices{}, result_devices{};
   // The number of calls at once, a variable: every parameter has a row for each. Null if the function is lowered for
   // one call, as written.
   Expr calls{};

@@ -79,7 +79,9 @@ class Reader {
     a.index = number<uint32_t>();
     a.offset = size();
     a.rows = one_of<Rows>(rows_count);
-    if (!flag()) return a;
+    const bool in_place = flag();
+    a.memory = number<uint32_t>();
+    if (!in_place) return a;
     const uint32_t input = number<uint32_t>();
     a.in_place = InPlace{input, flag()};
     return a;
@@ -131,7 +133,7 @@ class Reader {
     s.output_names = texts(Limits::arrays);
     s.bindings = bindings();
     s.checks = checks();
-    s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
+    s.arrays = list<Array>(Limits::arrays, 24, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
     s.index_checks = list<IndexCheck>(Limits::steps, 13, [&] {
@@ -310,6 +312,10 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   artifact.target.features = r.texts(1024);
   artifact.executor = r.one_of<Executor>(executor_count);
   std::shared_ptr<Program> program = std::make_shared<Program>();
+  program->devices = r.list<DeviceName>(Limits::devices, 12, [&] {
+    std::string kind = r.text();
+    return DeviceName{std::move(kind), r.number<int64_t>()};
+  });
   program->kernels = r.list<KernelEntry>(Limits::kernels, 12, [&] {
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};

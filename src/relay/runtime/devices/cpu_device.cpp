@@ -142,9 +142,9 @@ class CpuDevice final : public Device {
   }
 
   const bool guarded_ = is_guarded();
-  std::mutex mutex_;                      // guards the following
-  std::map<uintptr_t, size_t> blocks_;    // by address: bytes
-  std::multimap<size_t, void*> idle_;     // freed blocks by size
+  std::mutex mutex_;                    // guards the following
+  std::map<uintptr_t, size_t> blocks_;  // by address: bytes
+  std::multimap<size_t, void*> idle_;   // freed blocks by size
   size_t idle_bytes_ = 0;
   int users_ = 0;  // operations in progress, counted if guarded
 };

@@ -37,7 +37,8 @@ Result<uint32_t> device_number(const DeviceName& name) {
   std::lock_guard<std::mutex> lock(r.mutex);
   for (uint32_t i = 1; i < r.count; ++i)
     if (r.devices[i]->name() == name) return i;
-  const Kind* kind = std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == name.kind; });
+  const Kind* kind =
+      std::find_if(std::begin(kinds), std::end(kinds), [&](const Kind& k) { return k.name == name.kind; });
   if (kind == std::end(kinds)) {
     std::vector<std::string> known;
     for (const Kind& k : kinds) known.push_back(k.name);

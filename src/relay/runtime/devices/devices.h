@@ -5,7 +5,7 @@
 
 namespace relay::runtime {
 
-// Devices are numbered in the order of their first use; the host, which is no Device, has number 0. A device is made
+// Devices are numbered in the order of their first use; the host has number 0 and is not a Device. A device is made
 // at its first use and never destroyed.
 constexpr uint32_t host_device = 0;
 constexpr uint32_t max_devices = 64;  // of a process, and of a program

@@ -183,6 +183,13 @@ static Status check_steps(const Program& program, const Segment& f, Plan& p) {
   return ok();
 }
 
+// The lifetimes of the arrays in this memory; those of others have size 0.
+static std::vector<Lifetime> in_memory(const Segment& f, std::vector<Lifetime> lives, MemorySpace memory) {
+  for (size_t i = 0; i < lives.size(); ++i)
+    if (f.arrays[i].memory != memory) lives[i] = {};
+  return lives;
+}
+
 Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {
   Plan p;
   p.variables = std::move(variables);
@@ -238,9 +245,16 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   int64_t total = 0;
   for (const Lifetime& life : lives)
     if ((total += life.bytes) > 16 * Limits::array_bytes) return too_large(f.arrays[&life - lives.data()]);
-  Placement placement = place(lives);
+  Placement placement = place(in_memory(f, lives, host_memory));
   p.arena_bytes = placement.arena_bytes;
   p.lower_bound = placement.lower_bound;
+  if (program.devices.size() > 1) p.device_arena_bytes.assign(program.devices.size(), 0);
+  for (MemorySpace memory = 1; memory < program.devices.size(); ++memory) {
+    const Placement there = place(in_memory(f, lives, memory));
+    p.device_arena_bytes[memory] = there.arena_bytes;
+    for (size_t i = 0; i < lives.size(); ++i)
+      if (f.arrays[i].memory == memory) placement.offsets[i] = there.offsets[i];
+  }
   p.offsets = placement.offsets;
   for (size_t i = 0; i < lives.size(); ++i) {
     const Array& a = f.arrays[i];
