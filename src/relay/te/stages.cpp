@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "relay/scalar/name_shared.h"
 #include "relay/te/recurrence.h"
 
 namespace relay::te {
@@ -78,7 +79,11 @@ std::string str(const Tensor& t) {
     for (DType value : t->value_types) type += (type.empty() ? "(" : ", ") + value.str();
     type += format(")[{}]", list(t->shape));
   }
-  return head + scalar::str(t->body) + "    : " + type;
+  const scalar::Named body =
+      scalar::name_shared(t->body, [](const Expr&) { return true; }, [](size_t i) { return format("part{}", i); });
+  for (const scalar::Binding& part : body.parts)
+    head += format("let {} = {}; ", part.var->name, scalar::str(part.value));
+  return head + scalar::str(body.value) + "    : " + type;
 }
 
 }  // namespace relay::te

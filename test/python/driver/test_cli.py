@@ -489,6 +489,7 @@ def test_every_seed_draws_a_network(seeds):
         random_net.Draw(seed).network()
 
 
+@pytest.mark.slow
 def test_bench_of_a_random_net():
     pytest.importorskip("torch")
     # Seed 4 has a batch of four, symbolic in the model, odd channels, and pools whose padding is not counted.

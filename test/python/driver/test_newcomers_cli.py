@@ -148,7 +148,10 @@ def written(net, folder, form, batch=2):
     return path
 
 
-@pytest.mark.parametrize(("form", "options"), [("exported", []), ("traced", []), ("scripted", ["--shape", "x=2,4"])])
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [("exported", []), ("scripted", ["--shape", "x=2,4"]), pytest.param("traced", [], marks=pytest.mark.slow)],
+)
 def test_a_model_of_pytorch_runs(net, tmp_path, form, options):
     import torch
 
@@ -184,6 +187,7 @@ def test_a_state_dict_is_no_model(net, tmp_path):
     assert "a state dict or a pickled module" in said and "torch.export.save" in said
 
 
+@pytest.mark.slow
 def test_a_program_of_pytorch_with_other_sizes_is_not_compared(net_file, tmp_path):
     torch = pytest.importorskip("torch")
     pytest.importorskip("onnxruntime")

@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import cli
 from scipy.special import erf
 from targets import DESCRIBED, MASKED, STRICT
@@ -196,7 +197,7 @@ def refusals(block, target, source):
 
 
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", each_nth(2, BLOCKS))
 def test_every_block_compiles_for_every_processor(name, step, tmp_path):
     """In steps of 4, each block is compiled for a quarter of the processors, and the next block for another quarter."""
     block, first = BLOCKS[name], list(BLOCKS).index(name) % step
@@ -211,7 +212,7 @@ SMALL = [name for name, block in BLOCKS.items() if np.prod(block.result) * np.pr
 
 
 @pytest.mark.parametrize("target", MASKED)
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", each_nth(2, SMALL))
 def test_values(name, target):
     block = BLOCKS[name]
     model = relay.compile(module_of(block, CASES), target=target)

@@ -363,6 +363,34 @@ def test_attributes_are_checked():
     np.testing.assert_allclose(relay.compile(mod)(x), x * (7 + 2 + 1 + 3), rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda v, x, i: (v * v + v) * 0.25,
+        lambda v, x, i: te.select(v > 0.5, v * v + x[i + 1], v - v * x[i]),
+        lambda v, x, i: te.maximum(v * v, te.sigmoid(v) - v),
+    ],
+    ids=["arithmetic", "branches that read", "functions"],
+)
+def test_arithmetic_that_shares_its_operands(step):
+    """Forty steps, each of which uses the one before three times: 3^40 nodes written out."""
+
+    def compute(x):
+        def element(i):
+            value = x[i]
+            for _ in range(40):
+                value = step(value, x, i)
+            return value
+
+        return te.compute(x.shape, element)
+
+    shared = define(inputs=["x"], relation=lambda x: x, compute=compute, fusion="injective")
+    x = relay.var("x", shape=(37,))
+    everywhere(relay.multiply(shared(x), x), np.linspace(-0.9, 0.9, 37, dtype="float32"))
+    text = relay.compile(module_of(shared(x))).emit("te")
+    assert "let part0 = " in text and len(text) < 20_000
+
+
 def test_selects_that_share_their_sides():
     """Each of 40 steps reads the one before twice: time doubles with every step wherever a side is visited again."""
 

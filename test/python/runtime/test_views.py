@@ -7,6 +7,7 @@ import pathlib
 
 import numpy as np
 import pytest
+from forms import each_nth
 
 import relay
 
@@ -85,7 +86,7 @@ def assert_apart(x, results: list) -> None:
 
 
 @pytest.mark.parametrize("executor", EXECUTORS)
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", each_nth(2, VIEWS))
 def test_results_share_no_memory(view, executor):
     for level, form in enumerate(FORMS):
         mod = relay.parse(program(view, form))
@@ -197,7 +198,7 @@ def memory(tensors) -> list:
 
 @pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("view", TORCH_VIEWS)
+@pytest.mark.parametrize("view", each_nth(3, TORCH_VIEWS))
 def test_under_torch_compile(view):
     """Under torch.compile views are views, as without it: of the same memory, and written together."""
     import relay.torch  # noqa: F401

@@ -5,7 +5,7 @@ import sys
 import warnings
 
 import pytest
-from forms import with_long_form
+from forms import each_nth, with_long_form
 from memory import allocated
 
 import relay
@@ -69,7 +69,7 @@ def same(got, wanted):
         torch.testing.assert_close(got[name], wanted[name], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize("name", each_nth(3, ENCODERS))
 def test_encoders_vision_and_speech(name, tmp_path):
     settings, inputs = ENCODERS[name]
     wanted = saved(tmp_path, name, **settings)
@@ -92,7 +92,7 @@ GENERATORS = {
 
 
 # A decoder, and an encoder with a decoder. make test-slow runs the second of each kind.
-SHORT = ("GPT2LMHeadModel", "T5ForConditionalGeneration")
+SHORT = ("GPT2LMHeadModel",)
 
 
 @pytest.mark.parametrize("name", with_long_form(GENERATORS, SHORT.__contains__))
@@ -121,6 +121,7 @@ class Memory(transformers.StoppingCriteria):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+@pytest.mark.slow
 def test_a_thousand_steps_of_generation_allocate_nothing_and_copy_no_cache(tmp_path, monkeypatch):
     config = {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 1100}
     wanted = saved(tmp_path, "GPT2LMHeadModel", **config, **WORDS)
@@ -179,6 +180,7 @@ def test_a_pipeline(tmp_path):
         assert got["label"] == one["label"] and got["score"] == pytest.approx(one["score"], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_generation_that_takes_steps_back(tmp_path):
     settings, inputs = GENERATORS[next(iter(GENERATORS))]
     wanted = saved(tmp_path, next(iter(GENERATORS)), **settings)

@@ -5,6 +5,7 @@ import io
 
 import numpy as np
 import pytest
+from forms import each_nth
 
 import relay
 
@@ -177,7 +178,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", each_nth(2, CASES))
 def test_operators(name):
     function, *inputs = CASES[name]
     module = function if isinstance(function, torch.nn.Module) else Calls(function)
@@ -337,6 +338,7 @@ def test_control_flow():
         same(relay.evaluate(counts, [start, x]), Counts()(start, x))
 
 
+@pytest.mark.slow
 def test_steps_along_an_axis():
     def step(w, c, x):
         return torch.tanh(c @ w + x), (c * x).sin()

