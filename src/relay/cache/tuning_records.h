@@ -2,8 +2,8 @@
 //
 //   records(key, machine, compiler, decisions, default_us, us, threads, kernel, date)
 //
-// key: the computation of a group (lower/group_key.h); decisions: those that were fastest (lower/rules/candidates.h);
-// date: YYYY-MM-DD. A record is used only if the machine and the compiler are the same.
+// key: the computation of a group (lower/schedule_group.h); decisions: those that were fastest
+// (lower/schedule/candidates.h); date: YYYY-MM-DD. A record is used only if the machine and the compiler are the same.
 #pragma once
 
 #include <map>

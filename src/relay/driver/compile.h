@@ -27,7 +27,7 @@ struct GroupReport {
   std::string name, rule;
   double flops = 0;
   bool scheduled_by_hand = false;
-  std::string key{};        // identifies the computation (lower/group_key.h)
+  std::string key{};        // identifies the computation (lower/schedule_group.h)
   bool tuned = false;       // true if a tuning record made the schedule
   std::string algorithm{};  // the algorithm that gave the group its form, or ""; by its cost model:
   double saved_ms = 0;      // per run

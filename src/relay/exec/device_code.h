@@ -1,7 +1,8 @@
 // The code of programs with kernels on devices that compile them themselves.
 #pragma once
 
-#include "relay/exec/build.h"
+#include "relay/codegen/backend.h"
+#include "relay/exec/built.h"
 
 namespace relay::exec {
 

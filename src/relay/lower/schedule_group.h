@@ -28,6 +28,11 @@ struct OutputLayout {
   Layout layout;
 };
 
+// Identifies the computation of a group: records of measured schedules are found by it. Sixteen hexadecimal digits,
+// equal for groups that have the same expressions, sizes, layouts, constant inputs, form and numerics. The values of
+// constants do not enter it. `start`: a group with nothing scheduled.
+std::string group_key(const ScheduleDraft& start, const LowerOptions& options);
+
 // `start`: a group with nothing scheduled. Fails only if a user-specified schedule cannot be built or, with
 // options.strict, if any cannot.
 Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,

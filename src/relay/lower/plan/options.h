@@ -42,7 +42,7 @@ struct LowerOptions {
   Numerics numerics = Numerics::Fp32;
   // User-specified schedules, by group name: the text replaces the rule's.
   std::map<std::string, std::string> schedules;
-  // Measured decisions (rules/candidates.h), as text by group_key(). Those that cannot be built are left out.
+  // Measured decisions (schedule/candidates.h), as text by group_key(). Those that cannot be built are left out.
   std::map<std::string, std::string> tuned{};
   // The code of functions for other compilers; null if there are none.
   const ExternalCodes* externals = nullptr;

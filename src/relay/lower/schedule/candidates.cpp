@@ -1,4 +1,4 @@
-#include "relay/lower/rules/candidates.h"
+#include "relay/lower/schedule/candidates.h"
 
 #include <algorithm>
 
