@@ -30,7 +30,7 @@ bool is_caffe_model(const std::string& path, std::string_view head);
 bool is_caffe2_model(const std::string& path, std::string_view head);
 // .params or .json with a list of nodes.
 bool is_mxnet_model(const std::string& path, std::string_view head);
-// A GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), or the index of a checkpoint.
+// A GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), or a checkpoint (`.index`).
 bool is_tensorflow_model(const std::string& path, std::string_view head);
 // A folder with saved_model.pb, as TensorFlow writes a SavedModel.
 bool is_saved_model(const std::string& path);
