@@ -339,7 +339,7 @@ void SegmentRunner::run_measured(const RunState& state) {
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
-  RELAY_RETURN_IF_ERROR(begin_updates(state));
+  if (!updates_.empty()) RELAY_RETURN_IF_ERROR(begin_updates(state));
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
     for (Call& c : calls_) c.threads.measure_again();
     measuring_ = true, decided_runs_ = 0;
