@@ -185,3 +185,13 @@ def to_complex_type(c: Conversion):
         return cast(real, dtype)
     exact = "float64" if dtype == "complex128" else "float32"
     return made_of(cast(real, exact), cast(imaginary, exact))
+
+
+def to_type(c: Conversion):
+    """Cast. Floats lose their fraction; a float outside of an integer's range has no defined result."""
+    dtype = c("DstT")
+    if c.dtype(0).startswith("complex") or dtype.startswith("complex"):
+        return to_complex_type(c)
+    if dtype in ("string", "complex64", "complex128", "resource", "variant"):
+        raise Refused(f"it converts to {dtype}")
+    return cast(c.x, dtype)

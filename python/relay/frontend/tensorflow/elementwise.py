@@ -193,18 +193,6 @@ ACTIVATIONS = {
 }  # fmt: skip
 
 
-def to_type(c: Conversion):
-    """Cast. Floats lose their fraction; a float outside of an integer's range has no defined result."""
-    dtype = c("DstT")
-    if c.dtype(0).startswith("complex") or dtype.startswith("complex"):
-        from .complexes import to_complex_type
-
-        return to_complex_type(c)
-    if dtype in ("string", "complex64", "complex128", "resource", "variant"):
-        raise Refused(f"it converts to {dtype}")
-    return cast(c.x, dtype)
-
-
 def bitcast(c: Conversion):
     own, dtype = c.dtype(0), c("type")
     if np.dtype(own).itemsize != np.dtype(dtype).itemsize:

@@ -62,7 +62,7 @@ _ELEMENTS = {
     "SquaredDifference": elementwise.squared_difference, "Reciprocal": elementwise.reciprocal,
     "Inv": elementwise.reciprocal, "Pow": elementwise.power, "Atan2": elementwise.atan2,
     "ApproximateEqual": elementwise.approximate_equal, "Elu": elementwise.elu, "Selu": elementwise.selu,
-    "LeakyRelu": elementwise.leaky_relu, "ClipByValue": elementwise.clip_by_value, "Cast": elementwise.to_type,
+    "LeakyRelu": elementwise.leaky_relu, "ClipByValue": elementwise.clip_by_value, "Cast": complexes.to_type,
     "Bitcast": elementwise.bitcast, "ZerosLike": elementwise.filled_like(0), "OnesLike": elementwise.filled_like(1),
     "Select": elementwise.select, "SelectV2": elementwise.select, "BiasAdd": elementwise.bias_add,
     "BiasAddV1": elementwise.bias_add, "L2Loss": elementwise.l2_loss, "Softmax": elementwise.softmax,
