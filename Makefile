@@ -35,6 +35,8 @@ FUZZ_SECONDS ?= 3600
 OPS ?=
 # The algorithm that test-algorithms leaves out.
 ALGORITHM ?= all
+# Arguments for the tests on devices, as in: make test-devices DEVICES='--only nn.conv2d'
+DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
@@ -165,6 +167,15 @@ build/test-anywhere/ready: dev/setup
 test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
+
+build/test-devices/ready: dev/setup test/devices/requirements.txt
+	@dev/setup devices
+	@$(PYTHON) -m venv $(@D)/intel
+	@$(@D)/intel/bin/python -m pip install -qq --disable-pip-version-check -r test/devices/requirements.txt
+	@touch $@
+
+test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
+	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)

@@ -5,7 +5,7 @@
 
 #include "relay/build/batch_calls.h"
 #include "relay/build/split_segments.h"
-#include "relay/codegen/c/c_source.h"
+#include "relay/codegen/c/c_backend.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
@@ -19,6 +19,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/devices/opencl.h"
 #include "relay/runtime/threads/thread_pool.h"
 #include "relay/runtime/threads/topology.h"
 #include "relay/text/text.h"
@@ -80,10 +81,15 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
+static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads) {
+  if (codegen::is_opencl(target)) return codegen::opencl_backend(target);
+  return codegen::llvm_backend(target, threads);
+}
+
 static std::shared_ptr<codegen::Backend> new_backend(const Options& options) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
-  return codegen::llvm_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
+  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
 }
 
 static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
@@ -205,10 +211,16 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
                            .executor = options.run.executor,
                            .memory_limit = options.run.memory_limit};
   Status runs_here = check_runs_here(options.lower.target);
-  if (runs_here) return build;
-  if (options.run.make_executable) return runs_here.errors();
+  if (runs_here && !codegen::is_opencl(options.lower.target)) return build;
+  if (!runs_here && options.run.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
+}
+
+// The device of this machine that the target names. A program that only leaves the machine runs on the first one.
+static DeviceName opencl_device(const TargetDesc& target) {
+  const Result<runtime::OpenClChoice> choice = runtime::find_opencl_device(target.cpu);
+  return DeviceName{"opencl", choice ? choice->number : 0};
 }
 
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
@@ -216,6 +228,17 @@ Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   build.backend = backend;
   build.devices = lowered.devices;
+  if (codegen::is_opencl(options.lower.target)) {
+    if (build.devices.size() > 1)
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("the target {} runs all kernels, but the program places some on {}",
+                               options.lower.target.name, str(build.devices[1])),
+                        {},
+                        {},
+                        {},
+                        "leave out the devices, or compile for a CPU"};
+    build.all_on = opencl_device(options.lower.target);
+  }
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
 }
@@ -345,12 +368,14 @@ FileForm form_for(const std::string& path) {
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
+  const std::shared_ptr<codegen::Backend> backend =
+      compiled.backend ? compiled.backend : new_backend(target, compiled.report.threads);
   if (form == FileForm::Artifact)
     return exec::save(compiled.built,
                       {.target = target,
                        .threads = compiled.report.threads,
                        .executor = compiled.report.executor,
-                       .backend = compiled.backend},
+                       .backend = backend},
                       {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
                       path);
   if (form == FileForm::CProject)
@@ -360,9 +385,11 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path) {
                       {},
                       {},
                       format("relay compile MODEL --emit c-project -o {}", path)};
-  if (form == FileForm::CSource) return write_file(path, codegen::c_source(compiled.built.kernels));
-  const std::shared_ptr<codegen::Backend> backend =
-      compiled.backend ? compiled.backend : codegen::llvm_backend(target, compiled.report.threads);
+  if (form == FileForm::CSource) {
+    const std::shared_ptr<codegen::Backend> writer = codegen::is_opencl(target) ? backend : codegen::c99_backend();
+    RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));
+    return write_file(path, text);
+  }
   RELAY_ASSIGN(std::string bytes,
                backend->emit(compiled.built.kernels, nullptr,
                              form == FileForm::Object ? codegen::CodeForm::Object : codegen::CodeForm::SharedLibrary));

@@ -16,9 +16,11 @@ struct BuildOptions {
   // this machine.
   std::optional<TargetDesc> host{};
   std::vector<DeviceName> devices{DeviceName{}};  // of the program; the first is the host
-  int threads = 0;                                // of the executable and of compilation; 0: all cores
-  std::optional<runtime::Executor> executor{};    // unset: graphs run as graphs, functions in the VM
-  int64_t memory_limit = 0;                       // bytes per run (runtime/executable.h); 0: unlimited
+  // If set, all kernels run on this device, which `devices` does not name.
+  std::optional<DeviceName> all_on{};
+  int threads = 0;                              // of the executable and of compilation; 0: all cores
+  std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
+  int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
   // The generator of code for `target`, which may have begun to compile the kernels; null: a new one.
   std::shared_ptr<codegen::Backend> backend{};
 };

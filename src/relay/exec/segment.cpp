@@ -144,6 +144,7 @@ class SegmentWriter {
   void find_prepared() {
     constexpr int64_t least = 64 << 10;  // a file's size does not matter below this
     prepared_.resize(lowered_.steps.size());
+    if (options_.all_on) return;  // the host has no code when the program is linked
     std::map<int, int> writers;
     std::map<int, bool> kept;  // arrays that are stored anyway
     for (int output : outputs_)

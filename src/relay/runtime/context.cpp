@@ -105,7 +105,7 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   if (!variables) return fail(variables.errors()), nullptr;
   Result<Plan> made = plan_within_limit(linked(), segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;
-  if (!reserve_arena(*made)) return nullptr;
+  if (!reserve_arena(segment, *made)) return nullptr;
   if (report()) report()->planned = true;
   if (known.size() >= bound_limit) {
     for (Site& site : sites_)

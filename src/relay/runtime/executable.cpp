@@ -310,7 +310,7 @@ Result<Executable::Arena> Executable::take_arena(const Plan& plan) {
       arenas_.pop_back();
     }
   }
-  RELAY_RETURN_IF_ERROR(arena.devices.reserve(linked_.device_numbers, plan.device_arena_bytes));
+  RELAY_RETURN_IF_ERROR(arena.devices.reserve(linked_.device_numbers, linked_.program->graph(), plan));
   if (arena.memory && arena.bytes >= bytes) return arena;
   arena.memory.reset();
   void* memory = allocate_array(static_cast<size_t>(bytes));

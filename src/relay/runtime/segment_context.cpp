@@ -37,8 +37,8 @@ void SegmentContext::note_calls(std::span<const uint32_t> functions, size_t coun
   errors_[0].notes.push_back(where);
 }
 
-bool SegmentContext::reserve_arena(const Plan& plan) {
-  if (const Status done = device_arenas_.reserve(linked_.device_numbers, plan.device_arena_bytes); !done)
+bool SegmentContext::reserve_arena(const Segment& segment, const Plan& plan) {
+  if (const Status done = device_arenas_.reserve(linked_.device_numbers, segment, plan); !done)
     return fail(done.errors());
   const int64_t bytes = plan.arena_bytes;
   if (bytes <= arena_bytes_) return true;

@@ -13,7 +13,7 @@ class SegmentContext {
 
   // Runs a segment with its arrays at these addresses.
   Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
-  bool reserve_arena(const Plan& plan);
+  bool reserve_arena(const Segment& segment, const Plan& plan);
 
   // Records an error; only the first of a run is kept. Always returns false.
   bool fail(DiagnosticKind kind, std::string message, std::string help);

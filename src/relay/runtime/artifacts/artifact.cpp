@@ -406,9 +406,14 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
   return load_executable(artifact, options);
 }
 
+static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
+  if (artifact.target.triple != "opencl") return load_code(artifact.code);
+  return std::shared_ptr<const KernelLibrary>(std::make_shared<SourceLibrary>(std::string(artifact.code)));
+}
+
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
-  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
+  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_kernels(artifact));
   if (!options.executor) options.executor = artifact.executor;
   return Executable::create(artifact.program, library, options);
 }

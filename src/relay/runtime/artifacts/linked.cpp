@@ -38,14 +38,15 @@ static Status link_devices(LinkedProgram& linked, std::vector<bool>& on_host) {
       if (there) continue;
       const Tensor& value = program.constants[a.index];
       there = allocate_on(linked.device_numbers[a.memory], value.bytes());
-      if (!there)
-        return Diagnostic{
-            DiagnosticKind::out_of_memory,
-            format("no memory for {} bytes of weights on {}", value.bytes(), str(program.devices[a.memory])),
-            {},
-            {},
-            {},
-            "place less work on that device"};
+      if (!there) {
+        Diagnostic d{DiagnosticKind::out_of_memory,
+                     format("no memory for {} of weights on {}", bytes_text(static_cast<int64_t>(value.bytes())),
+                            str(program.devices[a.memory]))};
+        const std::string limits = device(linked.device_numbers[a.memory]).limits();
+        if (!limits.empty()) d.notes.push_back(limits);
+        d.help = "place less work on that device";
+        return d;
+      }
       if (value.bytes() > 0)
         RELAY_RETURN_IF_ERROR(device(linked.device_numbers[a.memory]).upload(there.get(), value.data(), value.bytes()));
     }

@@ -46,6 +46,8 @@ class Device {
   // Memory of `bytes` (> 0), aligned to 64 bytes; null if there is none left. The address plus an offset below `bytes`
   // is the address of a part. The host must not access it.
   virtual void* allocate(size_t bytes) = 0;
+  // The memory that there is, as a sentence for messages; empty if unknown.
+  virtual std::string limits() const { return {}; }
   // Operations that were called before may still use the memory: it is freed after them.
   virtual void free(void* memory) noexcept = 0;
 

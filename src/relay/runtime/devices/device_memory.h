@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relay/runtime/devices/devices.h"
+#include "relay/runtime/program/planner.h"
 
 namespace relay::runtime {
 
@@ -19,6 +20,8 @@ class DeviceArenas {
   // Lets the arenas have at least these sizes, by index of the program's device; `numbers`: those of the process. Fails
   // with out_of_memory.
   Status reserve(std::span<const uint32_t> numbers, std::span<const int64_t> bytes);
+  // The same for a segment; the error names its largest arrays.
+  Status reserve(std::span<const uint32_t> numbers, const Segment& segment, const Plan& plan);
   // By index of the program's device; null where nothing was reserved.
   std::span<std::byte* const> addresses() const { return addresses_; }
 

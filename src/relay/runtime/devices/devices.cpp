@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relay/runtime/devices/cpu_device.h"
+#include "relay/runtime/devices/opencl.h"
 
 namespace relay::runtime {
 
@@ -17,7 +18,7 @@ struct Kind {
   const char* name;
   MakeDevice make;
 };
-constexpr Kind kinds[] = {{"cpu", make_cpu_device}};
+constexpr Kind kinds[] = {{"cpu", make_cpu_device}, {"opencl", make_opencl_device}};
 
 struct Registry {
   std::mutex mutex;

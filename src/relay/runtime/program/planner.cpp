@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "relay/base/bytes.h"
+
 namespace relay::runtime {
 
 static constexpr int64_t alignment = 64;
@@ -188,6 +190,18 @@ static std::vector<Lifetime> in_memory(const Segment& f, std::vector<Lifetime> l
   for (size_t i = 0; i < lives.size(); ++i)
     if (f.arrays[i].memory != memory) lives[i] = {};
   return lives;
+}
+
+std::string largest_arrays(const Segment& segment, const Plan& plan, MemorySpace memory) {
+  constexpr size_t most = 3;
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < segment.arrays.size(); ++i)
+    if (segment.arrays[i].memory == memory && segment.arrays[i].kind == Array::Kind::Temporary) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return plan.bytes[a] > plan.bytes[b]; });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(most, order.size()); ++i)
+    names.push_back(format("`{}` {}", segment.arrays[order[i]].name, bytes_text(plan.bytes[order[i]])));
+  return format("the largest: {}", join(names, ", "));
 }
 
 Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {

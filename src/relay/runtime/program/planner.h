@@ -42,6 +42,9 @@ struct Plan {
   std::vector<int64_t> device_arena_bytes{};
   int64_t scratch_bytes = 0;  // the largest of its kernels
 };
+// "the largest: `x` 4 MiB, ..": arrays in a device's arena, for messages.
+std::string largest_arrays(const Segment& segment, const Plan& plan, MemorySpace memory);
+
 // The most tasks that a kernel may have: one per byte of its arrays, and one more; an array without elements counts as
 // its other dimensions do. Adds an array to the number for the arrays before it (1 for none). More tasks would only run
 // without effect, for a very long time.
