@@ -56,8 +56,10 @@ void Parser::begin_broken() {
 void Parser::end_broken(uint32_t end) {
   if (!broken_from_) return;
   DiagnosticSink kept;  // the others must not count towards its limit
-  for (size_t i = 0; i < sink_.all().size(); ++i)  // the lexer may have looked at the next definition already
-    if (i < *broken_from_ || sink_.all()[i].span.begin >= end) kept.report(sink_.all()[i]);
+  for (size_t i = 0; i < sink_.all().size(); ++i)
+    if (i < *broken_from_ || (lexed_ahead_.contains(i) && sink_.all()[i].span.begin >= end))
+      kept.report(sink_.all()[i]);
+  lexed_ahead_.clear();
   sink_ = std::move(kept);
   reading_->broken.push_back({definition_begin_, end});
   type_uses_.resize(broken_type_uses_);
@@ -67,6 +69,11 @@ void Parser::end_broken(uint32_t end) {
 // True where parse() would go on after a mistake, and in front of a function anywhere.
 bool Parser::at_next_definition() {
   if (at(Tok::End)) return true;
+  if (at_word("def") || at_word("import") || at_word("type") || at_word("extern")) {
+    const size_t before = sink_.all().size();
+    peek(1);
+    for (size_t i = before; i < sink_.all().size(); ++i) lexed_ahead_.insert(i);
+  }
   if (at_word("def") && peek(1).kind == Tok::Global) return true;
   const uint32_t begin = peek().begin;
   if (begin > 0 && source_->text[begin - 1] != '\n') return false;

@@ -255,6 +255,7 @@ class Parser {
   std::vector<std::string> call_attributes_;  // of the call whose attributes are being read
   bool noted_situation_ = false;
   std::optional<size_t> broken_from_;  // diagnostics from this one on are consequences of a mistake
+  std::set<size_t> lexed_ahead_;       // diagnostics of tokens that the lexer read to find the next definition
   size_t broken_type_uses_ = 0;        // entries of type_uses_ before the mistake
   uint32_t definition_begin_ = 0;
   std::set<std::string> broken_globals_;  // functions that have a mistake in their syntax

@@ -79,10 +79,13 @@ class Marks {
     if (on && attribute<bool>(*on, "constrain_body", true)) placed_.insert(on->args[0].get());
   }
 
-  // The device of an operator's calls, for those that the program does not place; null if any.
+  // The device of an operator's calls, for those that the program does not place; null if any. The host reads the sizes
+  // of results that depend on values, so it computes these operators.
   const DeviceName* device_of_operator(const Expr& before) const {
     const Call* c = as<Call>(before);
     const Op* op = c ? as<Op>(c->callee) : nullptr;
+    static const DeviceName host_name{};
+    if (op && op->def->shape) return &host_name;
     if (!op || placed_.contains(before.get())) return nullptr;
     const auto found = placement_.operators.find(op->name);
     return found == placement_.operators.end() ? nullptr : &found->second;
