@@ -210,15 +210,15 @@ def _attribute(found, name: str):
 
 
 def _list(found) -> list:
-    if found.type:
-        return [dtype_name(one) for one in found.type]
+    if len(found.type):
+        return [dtype_name(one) for one in found.type.tolist()]
     if found.shape:
         return [sizes(one) for one in found.shape]
     if found.s:
         return [str(bytes(one), "utf-8", "replace") for one in found.s]
     if found.func:
         return [Function(one.name, one.attr) for one in found.func]
-    return list(found.i or found.f or found.b)
+    return next((one.tolist() for one in (found.i, found.f, found.b) if len(one)), [])
 
 
 def folded(value: Expr, memo: dict) -> np.ndarray | None:
