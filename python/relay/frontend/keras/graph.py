@@ -6,15 +6,15 @@ import re
 
 import numpy as np
 
-from ... import op
 from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
 from ...data.arrays import array
 from ...errors import CompileError, wrong_input
 from ...ir.expr import var
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
+from ..shared.windows import to_first, to_last
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
-from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
+from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, shape_of, tensors
 from .file import beyond
 from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
 from .weights import Listed
@@ -219,11 +219,9 @@ class Importer:
 
     def _ordered(self, value: Expr, to_keras: bool) -> Expr:
         """Returns images in Keras's order of axes, from that of the module; or the reverse."""
-        rank = len(infer_expr(value).checked_type.shape)
-        if not self.channels_first or rank not in (4, 5):
+        if not self.channels_first or len(shape_of(value)) not in (4, 5):
             return value
-        axes = [0, *range(2, rank), 1] if to_keras else [0, rank - 1, *range(1, rank - 1)]
-        return op.transpose(value, axes=axes)
+        return to_last(value) if to_keras else to_first(value)
 
 
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-from ... import op
 from ..._core import Dim, Expr, Function, IRModule, Tuple, infer_expr
 from ...errors import told, wrong_input
 from ...ir.expr import var
 from ..shared.problems import Refused
+from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
 from .importer import Importer
 from .tensors import dtype_name, sizes
-from .values import FAILED, Absent, Complex, Known
+from .values import FAILED, Absent, Complex, Known, shape_of
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
 # Nodes without a result that a user wants: they are left out, though nothing reads them.
@@ -228,10 +228,6 @@ def _given(name: str, given: list, shape: list | None) -> list:
 
 def _ordered(value: Expr, channels_first: bool, to_model: bool) -> Expr:
     """Returns images in TensorFlow's order of axes, from that of the module; or the reverse."""
-    if not channels_first:
+    if not channels_first or len(shape_of(value)) not in (4, 5):
         return value
-    rank = len(infer_expr(value).checked_type.shape)
-    if rank not in (4, 5):
-        return value
-    axes = [0, *range(2, rank), 1] if to_model else [0, rank - 1, *range(1, rank - 1)]
-    return op.transpose(value, axes=axes)
+    return to_last(value) if to_model else to_first(value)
