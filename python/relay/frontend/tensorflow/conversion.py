@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from ... import op
 from ..._core import (
     Call,
     Constant,
@@ -23,10 +22,11 @@ from ..._core import (
     post_order_visit,
 )
 from ..._core import Function as RelayFunction
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
 from .graph import Node
 from .tensors import array_of, dtype_name, sizes
-from .values import FAILED, Absent, Complex, Function, Known, List, Variable, constant, dtype_of, refuse_open, shape_of
+from .values import FAILED, Absent, Complex, Function, Known, List, Variable, constant, refuse_open
 
 MOST_FOLDED = 4096  # elements that a converter reads as numbers
 _MISSING = object()
@@ -177,10 +177,6 @@ class Conversion:
     def call(self, function, arguments: list) -> list:
         """Returns the results of a function of the model."""
         return self.importer.call(function, arguments, self.node)
-
-
-def cast(value: Expr, dtype: str) -> Expr:
-    return value if dtype_of(value) == dtype else op.cast(value, dtype)
 
 
 def axis_of(axis: int, rank: int) -> int:

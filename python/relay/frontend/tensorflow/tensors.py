@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
 import numpy as np
 
 from ...errors import told
+from ..shared.expressions import numpy_type
 from ..shared.problems import Refused
 
 DTYPES = {
@@ -37,12 +37,6 @@ def dtype_name(number: int) -> str:
     if number not in DTYPES:
         raise Refused(f"its element type has the number {number}, which is not known", "convert it to float32 first")
     return DTYPES[number]
-
-
-def numpy_type(dtype: str):
-    if dtype == "bfloat16" or dtype.startswith("float8"):
-        return np.dtype(getattr(ml_dtypes, dtype))
-    return np.dtype(dtype)
 
 
 def sizes(shape) -> list[int] | None:
