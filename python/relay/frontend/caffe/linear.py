@@ -7,16 +7,14 @@ import math
 from ... import op
 from ..shared.expressions import MOST_ELEMENTS, bounded
 from ..shared.problems import Refused
+from ..shared.windows import CONVOLUTIONS, TRANSPOSED
 from .conversion import CaffeLayer
-
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
 
 
 def _windows(c: CaffeLayer):
     """Returns the window, strides, padding on both sides and dilation along each axis of space."""
     rank = c.rank - 2
-    if rank not in _CONVOLUTIONS:
+    if rank not in CONVOLUTIONS:
         raise Refused(f"its input has {c.rank} axes, not 3 to 5")
     if c.axis("axis", 1) != 1:
         raise Refused("its channels are not on axis 1", "transpose with Permute first")
@@ -45,7 +43,7 @@ def convolution(c: CaffeLayer):
     window, strides, padding, dilation = _windows(c)
     channels, filters, groups = _channels(c)
     kernel = c.weight(0, [filters, channels // groups, *window], "the kernel")
-    made = _CONVOLUTIONS[len(window)](
+    made = CONVOLUTIONS[len(window)](
         c.x, kernel, strides=strides, padding=padding * 2, dilation=dilation, groups=groups, channels=filters,
         kernel_size=window,
     )  # fmt: skip
@@ -56,7 +54,7 @@ def deconvolution(c: CaffeLayer):
     window, strides, padding, dilation = _windows(c)
     channels, filters, groups = _channels(c)
     kernel = c.weight(0, [channels, filters // groups, *window], "the kernel")
-    made = _TRANSPOSED[len(window)](
+    made = TRANSPOSED[len(window)](
         c.x, kernel, strides=strides, padding=padding * 2, dilation=dilation, groups=groups, channels=filters,
         kernel_size=window,
     )  # fmt: skip

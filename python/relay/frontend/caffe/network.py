@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from ...errors import told
-from ..shared.protobuf import Fields, read_text
+from ..shared.protobuf_text import Fields, read_text
 
 AGAIN = (
     "a network of Caffe is a text of the form `layer { name: .. type: .. bottom: .. top: .. }`, usually deploy.prototxt"

@@ -7,40 +7,44 @@ import math
 import numpy as np
 
 from ...errors import told
-from ..shared.protobuf import read_message
+from ..shared.wire import Message, Table, read_message
 
 AGAIN = "take the .caffemodel that was trained with this .prototxt, and download it again if it is cut"
-_BLOB = {
-    1: ("num", "int"), 2: ("channels", "int"), 3: ("height", "int"), 4: ("width", "int"), 5: ("data", "float[]"),
-    7: ("shape", {1: ("dim", "int[]")}), 8: ("double_data", "double[]"),
-}  # fmt: skip
-_NETWORK = {
-    2: ("layers", [{4: ("name", "text"), 6: ("blobs", [_BLOB])}]),
-    100: ("layer", [{1: ("name", "text"), 7: ("blobs", [_BLOB])}]),
-}
+_BLOB = Table(
+    "BlobProto",
+    {
+        1: ("num", "int"), 2: ("channels", "int"), 3: ("height", "int"), 4: ("width", "int"), 5: ("data", "float*"),
+        7: ("shape", Table("BlobShape", {1: ("dim", "int*")})), 8: ("double_data", "double*"),
+    },
+)  # fmt: skip
+# Names are bytes, because Caffe does not check that they are UTF-8.
+_NETWORK = Table(
+    "NetParameter",
+    {
+        2: ("layers", [Table("V1LayerParameter", {4: ("name", "bytes"), 6: ("blobs", [_BLOB])})]),
+        100: ("layer", [Table("LayerParameter", {1: ("name", "bytes"), 7: ("blobs", [_BLOB])})]),
+    },
+)
 
 
 def weights_of(name: str, content: bytes) -> dict[str, list[np.ndarray]]:
     """Returns the blobs of each layer, by its name. name: the file, for messages."""
-    fields = read_message(name, content, _NETWORK, AGAIN)
-    layers = fields.get("layer", []) + fields.get("layers", [])
+    network = read_message(_NETWORK, name, content, AGAIN)
+    layers = network.layer + network.layers
     if not layers:
         raise told("bad_model", f"{name} has no layers", AGAIN)
     made = {}
     for layer in layers:
-        called = layer.get("name", "")
-        blobs = [_array(name, called, one) for one in layer.get("blobs", [])]
+        called = str(layer.name, "utf-8", "replace")
+        blobs = [_array(name, called, one) for one in layer.blobs]
         if blobs:
             made[called] = blobs
     return made
 
 
-def _array(name: str, layer: str, blob: dict) -> np.ndarray:
-    elements = blob.get("data", blob.get("double_data", np.zeros(0, np.float32)))
-    if "shape" in blob:
-        sizes = [int(one) for one in blob["shape"].get("dim", [])]
-    else:
-        sizes = [blob.get(one, 0) for one in ("num", "channels", "height", "width")]
+def _array(name: str, layer: str, blob: Message) -> np.ndarray:
+    elements = blob.data if blob.has("data") else blob.double_data
+    sizes = blob.shape.dim.tolist() if blob.has("shape") else [blob.num, blob.channels, blob.height, blob.width]
     if any(one < 0 for one in sizes) or math.prod(sizes) != elements.size:
         raise told(
             "corrupt_file",

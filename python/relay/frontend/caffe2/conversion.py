@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ... import op
 from ..._core import Expr
 from ..shared.expressions import known
 from ..shared.node import MOST_WINDOW, NodeConversion
 from ..shared.problems import Refused
+from ..shared.windows import spatial, to_first, to_last
 
 SAME, CAFFE = 2, 3  # values of legacy_pad
 
@@ -22,17 +22,15 @@ class Operator(NodeConversion):
         """Returns the first input as (N, C, ..)."""
         if self.rank not in (3, 4, 5):
             raise Refused(f"its input has {self.rank} axes, not 3 to 5")
-        return op.transpose(self.x, axes=[0, self.rank - 1, *range(1, self.rank - 1)]) if self.channels_last else self.x
+        return to_first(self.x) if self.channels_last else self.x
 
     def as_given(self, made: Expr) -> Expr:
         """Returns a result (N, C, ..) in the order of the operator."""
-        rank = self.rank
-        return op.transpose(made, axes=[0, *range(2, rank), 1]) if self.channels_last else made
+        return to_last(made) if self.channels_last else made
 
     def sizes(self) -> list[int]:
         """Returns the sizes of the image, without batch and channels."""
-        found = self.shape[1:-1] if self.channels_last else self.shape[2:]
-        return [known(one, "the image") for one in found]
+        return [known(one, "the image") for one in spatial(self.shape, not self.channels_last)]
 
     def each(self, name: str, count: int, otherwise: int | None, least: int = 1) -> list[int]:
         """Returns a number for each axis of space: kernels, or kernel_h and kernel_w, or kernel."""

@@ -11,10 +11,9 @@ from ..._core import Expr
 from ..shared import pool as pools
 from ..shared.expressions import axis_of, known, shape_of
 from ..shared.problems import Refused
+from ..shared.windows import CONVOLUTIONS, TRANSPOSED
 from .conversion import CAFFE, Operator
 
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
 TYPES = {1: "float32", 2: "int32", 5: "bool", 6: "uint8", 7: "int8", 8: "uint16", 9: "int16", 10: "int64",
     12: "float16",
          13: "float64"}  # fmt: skip
@@ -80,7 +79,7 @@ def conv(c: Operator):
         raise Refused(f"`kernel` is {window}, and the weights have {sizes[2:]}", "take the weights of this network")
     strides, dilation, groups = c.each("stride", rank, 1), c.each("dilation", rank, 1), c.count("group", 1)
     before, after = c.padding(window, strides, dilation)
-    made = _CONVOLUTIONS[rank](
+    made = CONVOLUTIONS[rank](
         x, kernel, strides=strides, padding=[*before, *after], dilation=dilation, groups=groups, channels=sizes[0],
         kernel_size=window,
     )  # fmt: skip
@@ -97,7 +96,7 @@ def conv_transpose(c: Operator):
         raise Refused(f"`kernel` is {window}, and the weights have {sizes[2:]}", "take the weights of this network")
     groups, adj = c.count("group", 1), c.each("adj", rank, 0, 0)
     before, after = c.padding(window, strides, [1] * rank)
-    made = _TRANSPOSED[rank](
+    made = TRANSPOSED[rank](
         x, kernel, strides=strides, padding=[*before, *after], groups=groups, channels=sizes[1] * groups,
         kernel_size=window, output_padding=adj,
     )  # fmt: skip

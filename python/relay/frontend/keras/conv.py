@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ... import op
 from ..shared.problems import Refused
+from ..shared.windows import CONVOLUTIONS, SPACE, TRANSPOSED, layout, same_padding, spatial
 from .activations import activate
-from .conversion import GIVE_SHAPES, Conversion, each, known, shape_of
-
-CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
-_AXES = {1: "W", 2: "HW", 3: "DHW"}
-
-
-def layout(rank: int, channels_first: bool) -> str:
-    """Returns the layout of images with this many axes of space: "NHWC"."""
-    return f"NC{_AXES[rank]}" if channels_first else f"N{_AXES[rank]}C"
-
-
-def spatial(sizes: list, channels_first: bool) -> list:
-    return sizes[2:] if channels_first else sizes[1:-1]
-
-
-def same_padding(sizes: list, kernel: list[int], strides: list[int], dilation: list[int]) -> list[int]:
-    """Returns the padding of "same", before all axes and after all axes: ceil(n / stride) positions, the odd element
-    after."""
-    before, after = [], []
-    for size, k, s, d in zip(sizes, kernel, strides, dilation, strict=True):
-        reach = (k - 1) * d + 1
-        if s == 1:
-            total = reach - 1
-        elif isinstance(size, int):
-            total = max((math.ceil(size / s) - 1) * s + reach - size, 0)
-        else:
-            raise Refused('"same" padding of a window in steps needs the size of the image', GIVE_SHAPES)
-        before.append(total // 2)
-        after.append(total - total // 2)
-    return before + after
+from .conversion import Conversion, each, known, shape_of
 
 
 def padding_of(kind, sizes: list, kernel: list[int], strides: list[int], dilation: list[int]) -> list[int]:
@@ -73,7 +42,7 @@ def convolve(x, kernel, strides, dilation, padding, channels_first: bool, groups
         channels=kernel.shape[-1],
         kernel_size=list(kernel.shape[:-2]),
         data_layout=layout(rank, channels_first),
-        kernel_layout=f"{_AXES[rank]}IO",
+        kernel_layout=f"{SPACE[rank]}IO",
     )
 
 
@@ -143,7 +112,7 @@ def transposed(c: Conversion):
     filters = c.int_of("filters")
     kernel = c.array("kernel", [*size, filters, channels])
     crop, extra = _crop(c("padding", "valid"), size, strides, dilation, added)
-    made = _TRANSPOSED[rank](
+    made = TRANSPOSED[rank](
         c.x,
         c.constant(kernel),
         strides=strides,
@@ -153,7 +122,7 @@ def transposed(c: Conversion):
         channels=filters,
         kernel_size=size,
         data_layout=layout(rank, c.channels_first),
-        kernel_layout=f"{_AXES[rank]}OI",
+        kernel_layout=f"{SPACE[rank]}OI",
     )
     return add_bias(c, made)
 

@@ -24,6 +24,7 @@ from ..shared.expressions import (
     numpy_type,
     shape_of,
 )
+from ..shared.node import FirstInput
 from ..shared.problems import Refused
 from .config import Layer, layer_of
 
@@ -77,7 +78,7 @@ def policy(dtype) -> str:
     return dtype
 
 
-class Conversion:
+class Conversion(FirstInput):
     """A call of a layer. c("units") is a value of the configuration, c.x the (first) input."""
 
     def __init__(self, importer, layer: Layer, weights, args: list, kwargs: dict, place: str):
@@ -138,25 +139,9 @@ class Conversion:
         given = self.kwargs.get("mask")
         return given.expr if isinstance(given, Value) else self.value.mask
 
-    @property
-    def shape(self) -> list:
-        return shape_of(self.x)
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> str:
-        return dtype_of(self.x)
-
     def argument(self, key: str, position: int):
         """Returns an argument by name or position; None if it is missing."""
         return self.kwargs.get(key, self.args[position] if position < len(self.args) else None)
-
-    def size(self, axis: int, what: str = "") -> int:
-        """Returns a size of the input that must be known."""
-        return known(self.shape[axis], what or "it")
 
     # --- weights ------------------------------------------------------------------------------------------------------
     def array(self, name: str, shape: list | None = None) -> np.ndarray:
@@ -184,10 +169,6 @@ class Conversion:
         """Returns a constant. A layer that is called again shares its constants."""
         made = np.ascontiguousarray(np.asarray(array).astype(numpy_type(dtype or self.compute)))
         return self.importer.shared(self.layer, made)
-
-    def number(self, value, dtype: str | None = None) -> Expr:
-        """Returns a constant without axes, of the input's type."""
-        return number(value, dtype or self.dtype)
 
     # --- inner layers -------------------------------------------------------------------------------------------------
     def inner(self, config, part: tuple[str, ...], args: list, kwargs: dict | None = None):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
-from ... import op
-from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
+from ..._core import Constant, Expr, IRModule, infer_expr
 from ...data.arrays import array
-from ...errors import CompileError, wrong_input
+from ...errors import CompileError
 from ...ir.expr import var
+from ..shared.module import check_names, given_sizes, module_of, named, without_shape
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
+from ..shared.windows import to_first, to_last
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
-from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, tensors
+from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, shape_of, tensors
 from .file import beyond
 from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
 from .weights import Listed
@@ -166,9 +165,7 @@ class Importer:
             if tensor.layer not in layers or layers[tensor.layer].kind != "InputLayer":
                 raise malformed(f"the input `{tensor.layer}` is not an input layer")
         names = [tensor.layer for tensor in network.inputs]
-        for name in self.shapes:
-            if name not in names:
-                raise wrong_input(f"the model has no input `{name}`", f"its inputs are {', '.join(names)}")
+        check_names(self.shapes, names)
         try:
             inputs = [self._input(layers[name]) for name in names]
             outputs = self.run(network, weights, inputs)
@@ -178,38 +175,22 @@ class Importer:
             self.problems.record(str(reason), "", reason.help)
         self.problems.tell()
         results = [self._ordered(one.expr, to_keras=False) for one in tensors(outputs)]
-        results += [result for _, _, result in self.states]
-        for one in results:
+        for one in [*results, *(result for _, _, result in self.states)]:
             infer_expr(one)
-        main = Function(
-            [*self.params, *(state for state, _, _ in self.states)],
-            results[0] if len(results) == 1 else Tuple(results),
-        )
-        if self.states:
-            main = main.with_attr("state_names", [name for _, name, _ in self.states])
-            main = main.with_attr("state_starts", [0.0] * len(self.states))
-        functions = {"main": main}
-        return IRModule(functions, attrs=self.fates.attrs(functions))
+        return module_of(self.params, results, self.states, self.fates)
 
     def _input(self, layer: Layer) -> Value:
         shape = layer.config.get("batch_shape") or layer.config.get("batch_input_shape")
         given = self.shapes.get(layer.name)
         if shape is None and given is None:
-            raise Refused(
-                f"the input `{layer.name}` has no shape in the model",
-                f"give it: --shape {layer.name}=1,224,224,3, or shape={{'{layer.name}': (1, 224, 224, 3)}}",
-            )
+            raise without_shape(layer.name)
         if shape is not None:
             _check_shape(layer.name, shape)
         if given is not None:
-            given = _given(layer.name, given, shape)
+            given = given_sizes(layer.name, given, shape, 1)
         if layer.config.get("ragged") or layer.config.get("sparse"):
             raise Refused(f"the input `{layer.name}` is ragged or sparse", "pass dense arrays")
-        stem = re.sub(r"\W", "_", layer.name)
-        sizes = [
-            one if one is not None else Dim("batch" if axis == 0 else f"{stem}_{axis}")
-            for axis, one in enumerate(given or shape)
-        ]
+        sizes = named(layer.name, given or shape)
         made = var(layer.name, shape=self._sizes(sizes), dtype=policy(layer.config.get("dtype")))
         self.params.append(made)
         return Value(self._ordered(made, to_keras=True))
@@ -219,11 +200,9 @@ class Importer:
 
     def _ordered(self, value: Expr, to_keras: bool) -> Expr:
         """Returns images in Keras's order of axes, from that of the module; or the reverse."""
-        rank = len(infer_expr(value).checked_type.shape)
-        if not self.channels_first or rank not in (4, 5):
+        if not self.channels_first or len(shape_of(value)) not in (4, 5):
             return value
-        axes = [0, *range(2, rank), 1] if to_keras else [0, rank - 1, *range(1, rank - 1)]
-        return op.transpose(value, axes=axes)
+        return to_last(value) if to_keras else to_first(value)
 
 
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
@@ -239,24 +218,6 @@ def _check_shape(name: str, shape) -> None:
     sizes = shape if isinstance(shape, list) else [""]
     if not all(one is None or (type(one) is int and one > 0) for one in sizes) or len(sizes) > 16:
         raise malformed(f"the shape of the input `{name}` is {shape!r}")
-
-
-def _given(name: str, given, shape) -> list:
-    """Returns the sizes of an input that the user gives; None and -1 leave a size as it is in the model."""
-    given = [None if one in (None, -1) else int(one) for one in given]
-    held = [None] * len(given) if shape is None else shape
-    if len(given) != len(held) or any(
-        a is not None and (a < 1 or (b is not None and a != b)) for a, b in zip(given, held, strict=True)
-    ):
-        raise wrong_input(
-            f"input `{name}` has the shape {_text(held)} in the model, and {_text(given)} is given",
-            "give one size above zero for each axis; sizes that the model fixes cannot change",
-        )
-    return [b if a is None else a for a, b in zip(given, held, strict=True)]
-
-
-def _text(shape) -> str:
-    return f"({', '.join('any' if one is None else str(one) for one in shape)})"
 
 
 def _resolved(value, values: dict):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from ... import op
 from ..shared.problems import Refused
-from .conv import layout, padding_of, spatial
+from ..shared.windows import POOLS, layout, spatial
+from .conv import padding_of
 from .conversion import Conversion, Value, shape_of
 
-_WINDOWS = {
-    "Max": {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d},
-    "Average": {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d},
-}
+_WINDOWS = {"Max": POOLS["max"], "Average": POOLS["avg"]}
 _ADAPTIVE = {
     "Max": {1: op.nn.adaptive_max_pool1d, 2: op.nn.adaptive_max_pool2d, 3: op.nn.adaptive_max_pool3d},
     "Average": {1: op.nn.adaptive_avg_pool1d, 2: op.nn.adaptive_avg_pool2d, 3: op.nn.adaptive_avg_pool3d},

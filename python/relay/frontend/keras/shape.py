@@ -6,7 +6,7 @@ import math
 
 from ... import op
 from ..shared.problems import Refused
-from .conv import layout
+from ..shared.windows import layout
 from .conversion import Conversion, Value, dtype_of, each, is_known, new_shape, shape_of
 
 

@@ -11,30 +11,18 @@ from ..._core import Constant, Expr, TupleGetItem
 from ..shared.expressions import dtype_of, known, shape_of
 from ..shared.node import MOST_WINDOW
 from ..shared.problems import Refused
+from ..shared.windows import CONVOLUTIONS, TRANSPOSED, layout, to_first, to_last
 from .conversion import Operator
 
-_CONVOLUTIONS = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
-LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 _TUNING = ("workspace", "cudnn_tune", "cudnn_off")
 
 
 def channels_last(c: Operator, rank: int) -> bool:
     """Returns true if the channels of images with this many axes of space are the last axis."""
-    if rank not in LAYOUTS or c.rank != rank + 2:
+    if rank not in CONVOLUTIONS or c.rank != rank + 2:
         raise Refused(f"its input has {c.rank} axes for windows of {rank}")
-    return c.text("layout", LAYOUTS[rank][0], LAYOUTS[rank]) == LAYOUTS[rank][1]
-
-
-def to_first(x: Expr) -> Expr:
-    """Returns images (N, .., C) as (N, C, ..)."""
-    rank = len(shape_of(x))
-    return op.transpose(x, axes=[0, rank - 1, *range(1, rank - 1)])
-
-
-def to_last(x: Expr) -> Expr:
-    rank = len(shape_of(x))
-    return op.transpose(x, axes=[0, *range(2, rank), 1])
+    first, last = layout(rank, True), layout(rank, False)
+    return c.text("layout", first, (first, last)) == last
 
 
 def with_bias(c: Operator, made: Expr, position: int, count: int, no_bias: bool, axis: int = 1) -> Expr:
@@ -54,7 +42,7 @@ def convolution(c: Operator):
     wanted = [filters, channels // groups, *window]
     if channels % groups or filters % groups or shape_of(kernel) != wanted:
         raise Refused(f"the kernel has the shape {shape_of(kernel)}, not {wanted}", "take the weights of this network")
-    made = _CONVOLUTIONS[rank](
+    made = CONVOLUTIONS[rank](
         x, kernel, strides=_each(c, "stride", rank, 1), padding=_each(c, "pad", rank, 0) * 2,
         dilation=_each(c, "dilate", rank, 1), groups=groups, channels=filters, kernel_size=window,
     )  # fmt: skip
@@ -91,7 +79,7 @@ def deconvolution(c: Operator):
             raise Refused(f"`target_shape` is {target}, beyond {whole}")
         left = [all_ - one for one, all_ in zip(target, whole, strict=True)]
         padding, more = [(one + 1) // 2 for one in left], [one % 2 for one in left]
-    made = _TRANSPOSED[rank](
+    made = TRANSPOSED[rank](
         x, kernel, strides=strides, padding=padding * 2, output_padding=more, dilation=dilation, groups=groups,
         channels=filters, kernel_size=window,
     )  # fmt: skip

@@ -9,8 +9,9 @@ from ..._core import Expr
 from ..shared import pool as pools
 from ..shared.expressions import axis_of, dtype_of, known, number, shape_of
 from ..shared.problems import Refused
+from ..shared.windows import to_first, to_last
 from .conversion import Operator
-from .linear import _each, channels_last, to_first, to_last
+from .linear import _each, channels_last
 
 
 def pooling(c: Operator):

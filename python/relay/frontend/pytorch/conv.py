@@ -8,11 +8,9 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
+from ..shared.windows import CONVOLUTIONS, TRANSPOSED
 from . import quantized
 from .conversion import Conversion, Refused, UnknownSize, each, number
-
-_FORWARD = {1: op.nn.conv1d, 2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {1: op.nn.conv1d_transpose, 2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
 
 
 def _padding(c: Conversion, rank: int, kernel: list, dilation: list) -> list[int]:
@@ -29,7 +27,7 @@ def _padding(c: Conversion, rank: int, kernel: list, dilation: list) -> list[int
 
 def convolution(c: Conversion):
     rank = c.rank("weight") - 2
-    if rank not in _FORWARD:
+    if rank not in CONVOLUTIONS:
         raise Refused(f"a convolution over {rank} axes")
     batched = c.rank("input") == rank + 2
     data = c("input") if batched else op.expand_dims(c("input"), axis=0)
@@ -54,7 +52,7 @@ def convolution(c: Conversion):
         integers = [one.integers for one in pair]
         result = quantized.of_sum(function(*integers, *quantized.parameters(*pair), **how), *pair, axis=1)
     else:
-        result = (_TRANSPOSED if transposed else _FORWARD)[rank](data, c("weight"), **how)
+        result = (TRANSPOSED if transposed else CONVOLUTIONS)[rank](data, c("weight"), **how)
     result = op.nn.bias_add(result, c("bias"), axis=1) if c.has("bias") else result
     return result if batched else op.squeeze(result, axis=[0])
 

@@ -15,7 +15,7 @@ from ... import _core, op
 from ..._core import Dim, Expr
 from ...data.arrays import array
 from ...ir.expr import const
-from ..shared import problems
+from ..shared import expressions, problems
 
 IN_EVALUATION = "call module.eval() before the export"
 OTHER_OPERATORS = (
@@ -367,10 +367,7 @@ def number(value, dtype: str) -> Expr:
     """Returns a constant scalar."""
     if isinstance(value, Dim):
         raise UnknownSize(f"the size {value} is known only at run time, where a number must be")
-    if dtype == "bfloat16":
-        return op.cast(const(np.asarray(value, "float32")), dtype)
-    with np.errstate(over="ignore"):
-        return const(np.asarray(value).astype(dtype))
+    return expressions.number(value, dtype)
 
 
 def empty(val) -> Expr | None:

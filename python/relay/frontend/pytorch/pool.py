@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import op
 from ...ir.expr import const
+from ..shared.windows import POOLS
 from .conversion import (
     Conversion,
     Refused,
@@ -30,7 +31,7 @@ def _batched(c: Conversion, axes: int, function):
 
 
 def max_pool(axes: int):
-    function = {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d}[axes]
+    function = POOLS["max"][axes]
 
     def convert(c):
         size = each(c("kernel_size"), axes)
@@ -102,7 +103,7 @@ def _every(data, sizes: list, begin: list[int], strides: list[int]):
 
 
 def avg_pool(axes: int):
-    function = {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d}[axes]
+    function = POOLS["avg"][axes]
 
     def convert(c):
         size, padding = each(c("kernel_size"), axes), each(c("padding"), axes)

@@ -31,8 +31,8 @@ def cast(value: Expr, dtype: str) -> Expr:
     return value if dtype_of(value) == dtype else op.cast(value, dtype)
 
 
-def numpy_type(dtype: str):
-    return ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+def numpy_type(dtype: str) -> np.dtype:
+    return np.dtype(getattr(ml_dtypes, dtype) if dtype.startswith(("bfloat16", "float8")) else dtype)
 
 
 def is_known(*sizes) -> bool:

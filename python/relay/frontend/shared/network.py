@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..._core import Constant, Dim, Expr, Function, IRModule, Tuple, infer_expr
+from ..._core import Constant, Expr, Function, IRModule, infer_expr
 from ...data.arrays import array
 from ...errors import CompileError, told, wrong_input
 from ...ir.expr import var
 from .expressions import GIVE_SHAPES, numpy_type
+from .module import check_names, module_of, named
 from .node import Node, NodeConversion, text
 from .problems import Problems, Refused
 from .provenance import Fates
@@ -55,22 +55,14 @@ class NetworkImporter:
         given = self.shapes.get(name)
         if given is None and sizes is None:
             raise Refused(f"the input `{name}` has no shape in the model", GIVE_SHAPES)
-        sizes = _merged(name, given, sizes)
-        stem = re.sub(r"\W", "_", name)
-        sizes = [
-            one if one is not None else Dim("batch" if axis == 0 else f"{stem}_{axis}")
-            for axis, one in enumerate(sizes)
-        ]
-        made = var(name, shape=sizes, dtype=dtype)
+        made = var(name, shape=named(name, _merged(name, given, sizes)), dtype=dtype)
         self.params.append(made)
         self.values[name] = made
         return made
 
     def check_given(self, names: Sequence[str]) -> None:
         """Refuses shapes of inputs that the model has not."""
-        for name in self.shapes:
-            if name not in names:
-                raise wrong_input(f"the model has no input `{name}`", f"its inputs are {', '.join(names)}")
+        check_names(self.shapes, names)
 
     def constant(self, elements: np.ndarray, dtype: str | None = None) -> Expr:
         made = np.ascontiguousarray(elements.astype(numpy_type(dtype)) if dtype else elements).reshape(elements.shape)
@@ -169,16 +161,8 @@ class NetworkImporter:
         if not outputs:
             self.problems.record("it has no outputs", "", "export the model again")
         self.problems.tell()
-        results = [self.values[name] for name in outputs] + [result for _, _, result in self.states]
-        main = Function(
-            [*self.params, *(state for state, _, _ in self.states)],
-            results[0] if len(results) == 1 else Tuple(results),
-        )
-        if self.states:
-            main = main.with_attr("state_names", [name for _, name, _ in self.states])
-            main = main.with_attr("state_starts", [0.0] * len(self.states))
-        functions = {"main": main, **self.functions}
-        return IRModule(functions, attrs=self.fates.attrs(functions))
+        results = [self.values[name] for name in outputs]
+        return module_of(self.params, results, self.states, self.fates, self.functions)
 
     def name_of_function(self, stem: str) -> str:
         """Returns a new name for a function besides @main."""

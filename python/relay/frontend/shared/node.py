@@ -27,12 +27,38 @@ class Node:
     attributes: Mapping[str, object]
 
 
-class NodeConversion:
+class FirstInput:
+    """What converters ask about c.x, the first input."""
+
+    x: Expr
+
+    @property
+    def shape(self) -> list:
+        return shape_of(self.x)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> str:
+        return dtype_of(self.x)
+
+    def size(self, axis: int, what: str = "it") -> int:
+        """Returns a size of the first input that must be known. what: the part that needs it, for messages."""
+        return known(self.shape[axis], what)
+
+    def number(self, value, dtype: str | None = None) -> Expr:
+        """Returns a constant without axes, of the first input's type."""
+        return number(value, dtype or self.dtype)
+
+
+class NodeConversion(FirstInput):
     """A node with its operands. c.x is the first of them, c.int("stride", 1) an attribute.
 
     Attributes may be texts, as DarkNet and MXNet write them, or values. An importer refuses attributes that no
-    converter
-    has read: a newer version of the framework may have added them.
+    converter has
+    read: a newer version of the framework may have added them.
     """
 
     def __init__(self, importer, node: Node, inputs: list[Expr]):
@@ -48,22 +74,6 @@ class NodeConversion:
     @property
     def x(self) -> Expr:
         return self.input(0)
-
-    @property
-    def shape(self) -> list:
-        return shape_of(self.x)
-
-    @property
-    def rank(self) -> int:
-        return len(self.shape)
-
-    @property
-    def dtype(self) -> str:
-        return dtype_of(self.x)
-
-    def size(self, axis: int, what: str) -> int:
-        """Returns a size of the first input that must be known."""
-        return known(self.shape[axis], what)
 
     def with_rank(self, rank: int, position: int = 0) -> Expr:
         """Returns an input, which must have this many axes."""
@@ -194,10 +204,6 @@ class NodeConversion:
     # --- constants ----------------------------------------------------------------------------------------------------
     def constant(self, array, dtype: str | None = None) -> Expr:
         return self.importer.constant(np.asarray(array), dtype)
-
-    def number(self, value, dtype: str | None = None) -> Expr:
-        """Returns a constant without axes, of the first input's type."""
-        return number(value, dtype or self.dtype)
 
 
 def literal(found: str):

@@ -11,13 +11,9 @@ from ..._core import Constant, Expr
 from ...data.arrays import array
 from .expressions import bounded, dtype_of, known, shape_of
 from .problems import Refused
+from .windows import POOLS, layout
 
-_POOLS = {
-    "max": {1: op.nn.max_pool1d, 2: op.nn.max_pool2d, 3: op.nn.max_pool3d},
-    "avg": {1: op.nn.avg_pool1d, 2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d},
-}
 MOST_WINDOWS = 1 << 24  # along an axis
-_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def positions(size: int, window: int, stride: int, before: int, after: int, rounding: str) -> int:
@@ -61,8 +57,8 @@ def pool(
             more |= bool((inside != k).any())
             after[axis] = max(after[axis], (count - 1) * s + k - n - b)
     how = {"count_include_pad": counts != "inside"} if kind == "avg" else {}
-    made = _POOLS[kind][rank](
-        x, pool_size=list(window), strides=list(strides), padding=[*before, *after], layout=_LAYOUTS[rank], **how
+    made = POOLS[kind][rank](
+        x, pool_size=list(window), strides=list(strides), padding=[*before, *after], layout=layout(rank, True), **how
     )
     if kind != "avg" or counts != "padded" or not more:
         return made

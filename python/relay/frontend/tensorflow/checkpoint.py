@@ -12,9 +12,10 @@ import struct
 
 import numpy as np
 
+from ..shared.expressions import numpy_type
 from ..shared.wire import WireError, varint
 from .messages import BUNDLE_ENTRY, BUNDLE_HEADER
-from .tensors import beyond, corrupt, dtype_name, numpy_type, sizes
+from .tensors import beyond, corrupt, dtype_name, sizes
 
 _MAGIC = bytes.fromhex("57fb808b247547db")
 _FOOTER, _TRAILER = 48, 5  # bytes

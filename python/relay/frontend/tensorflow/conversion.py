@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 
-from ... import op
 from ..._core import (
     Call,
     Constant,
@@ -23,10 +22,11 @@ from ..._core import (
     post_order_visit,
 )
 from ..._core import Function as RelayFunction
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
 from .graph import Node
 from .tensors import array_of, dtype_name, sizes
-from .values import FAILED, Absent, Complex, Function, Known, List, Variable, constant, dtype_of, refuse_open, shape_of
+from .values import FAILED, Absent, Complex, Function, Known, List, Variable, constant, refuse_open
 
 MOST_FOLDED = 4096  # elements that a converter reads as numbers
 _MISSING = object()
@@ -179,10 +179,6 @@ class Conversion:
         return self.importer.call(function, arguments, self.node)
 
 
-def cast(value: Expr, dtype: str) -> Expr:
-    return value if dtype_of(value) == dtype else op.cast(value, dtype)
-
-
 def axis_of(axis: int, rank: int) -> int:
     """Returns an axis, counted from the front."""
     if not -rank <= axis < max(rank, 1):
@@ -210,15 +206,15 @@ def _attribute(found, name: str):
 
 
 def _list(found) -> list:
-    if found.type:
-        return [dtype_name(one) for one in found.type]
+    if len(found.type):
+        return [dtype_name(one) for one in found.type.tolist()]
     if found.shape:
         return [sizes(one) for one in found.shape]
     if found.s:
         return [str(bytes(one), "utf-8", "replace") for one in found.s]
     if found.func:
         return [Function(one.name, one.attr) for one in found.func]
-    return list(found.i or found.f or found.b)
+    return next((one.tolist() for one in (found.i, found.f, found.b) if len(one)), [])
 
 
 def folded(value: Expr, memo: dict) -> np.ndarray | None:

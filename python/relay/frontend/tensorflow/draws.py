@@ -6,8 +6,9 @@ import zlib
 
 from ... import op
 from ..._core import Expr, TupleGetItem
+from ..shared.expressions import cast
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
+from .conversion import Conversion
 from .values import number
 
 

@@ -9,13 +9,10 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr
+from ..shared.expressions import cast, dtype_of, is_float
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
-from .values import constant, dtype_of, number
-
-
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
+from .conversion import Conversion
+from .values import constant, number
 
 
 def unary(function):

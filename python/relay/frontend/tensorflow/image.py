@@ -6,9 +6,10 @@ import numpy as np
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
-from .values import constant, dtype_of, number, refuse_open, shape_of
+from .conversion import Conversion
+from .values import constant, number, refuse_open
 from .windows import _numbers, padding_of
 
 

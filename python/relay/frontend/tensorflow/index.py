@@ -6,9 +6,10 @@ import numpy as np
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, axis_of, cast
-from .values import constant, number, shape_of
+from .conversion import Conversion, axis_of
+from .values import constant, number
 
 
 def gather(c: Conversion):

@@ -11,10 +11,10 @@ import math
 import numpy as np
 
 from ..._core import Dim
+from ..shared.expressions import numpy_type
 from ..shared.problems import Refused
 from .conversion import MOST_FOLDED, Conversion, axis_of
 from .slices import windows_of
-from .tensors import numpy_type
 from .values import Known, is_any, plain
 
 

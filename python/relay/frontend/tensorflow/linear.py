@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ... import op
 from ..._core import Expr
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
-from .values import dtype_of, shape_of
+from .conversion import Conversion
 from .windows import fused
 
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from ... import op
 from ..._core import Any, Dim, Expr
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
-from .values import Absent, Known, List, dtype_of, is_any, number, shape_of, size_number
+from .conversion import Conversion
+from .values import Absent, Known, List, is_any, number, size_number
 
 MOST_ELEMENTS = 1 << 28
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
-from ... import op
-from ..._core import Dim, Expr, Function, IRModule, Tuple, infer_expr
+from ..._core import Expr, Function, IRModule, Tuple, infer_expr
 from ...errors import told, wrong_input
 from ...ir.expr import var
+from ..shared.expressions import shape_of
+from ..shared.module import given_sizes, named, without_shape
 from ..shared.problems import Refused
+from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
 from .importer import Importer
@@ -184,22 +184,15 @@ def _check_names(shapes: dict, params: dict, importer: Importer) -> None:
 
 
 def _param(one: Input, given, is_signature: bool, channels_first: bool) -> Expr:
-    shape = one.shape
+    shape = None if one.shape is None else [None if size < 0 else size for size in one.shape]
     if given is not None:
         given = _in_order(list(given), channels_first)
-        shape = _given(one.name, given, shape)
+        shape = given_sizes(one.name, given, shape, 0)
     if shape is None:
-        raise Refused(
-            f"the input `{one.name}` has no shape in the model",
-            f"give it: --shape {one.name}=1,224,224,3, or shapes={{'{one.name}': (1, 224, 224, 3)}}",
-        )
+        raise without_shape(one.name)
     if one.dtype in ("string", "resource", "variant", "complex64", "complex128"):
         raise Refused(f"the input `{one.name}` is of the type {one.dtype}", "compute it before the model: pass numbers")
-    stem = re.sub(r"\W", "_", one.name)
-    dims = [
-        size if size >= 0 else Dim("batch" if axis == 0 and is_signature else f"{stem}_{axis}")
-        for axis, size in enumerate(shape)
-    ]
+    dims = named(one.name, shape, is_signature)
     if channels_first and len(dims) in (4, 5):
         dims = [dims[0], dims[-1], *dims[1:-1]]
     return var(one.name, shape=dims, dtype=one.dtype)
@@ -212,26 +205,8 @@ def _in_order(sizes_: list, channels_first: bool) -> list:
     return sizes_
 
 
-def _given(name: str, given: list, shape: list | None) -> list:
-    given = [-1 if one is None else int(one) for one in given]
-    held = [-1] * len(given) if shape is None else shape
-    if len(given) != len(held) or any(
-        a != -1 and (a < 0 or b not in (-1, a)) for a, b in zip(given, held, strict=True)
-    ):
-        text = ", ".join("any" if one < 0 else str(one) for one in held)
-        raise wrong_input(
-            f"input `{name}` has the shape ({text}) in the model, and ({', '.join(map(str, given))}) is given",
-            "give one size for each axis; sizes that the model fixes cannot change",
-        )
-    return [b if a == -1 else a for a, b in zip(given, held, strict=True)]
-
-
 def _ordered(value: Expr, channels_first: bool, to_model: bool) -> Expr:
     """Returns images in TensorFlow's order of axes, from that of the module; or the reverse."""
-    if not channels_first:
+    if not channels_first or len(shape_of(value)) not in (4, 5):
         return value
-    rank = len(infer_expr(value).checked_type.shape)
-    if rank not in (4, 5):
-        return value
-    axes = [0, *range(2, rank), 1] if to_model else [0, rank - 1, *range(1, rank - 1)]
-    return op.transpose(value, axes=axes)
+    return to_last(value) if to_model else to_first(value)

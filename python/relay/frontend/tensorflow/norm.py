@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared.expressions import cast, dtype_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
+from .conversion import Conversion
 from .elementwise import ACTIVATIONS
-from .values import Absent, dtype_of, number
+from .values import Absent, number
 from .windows import is_channels_first
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, axis_of, cast
+from .conversion import Conversion, axis_of
 from .slices import windows_of
-from .values import Absent, constant, number, refuse_open, shape_of, size_number
+from .values import Absent, constant, number, refuse_open, size_number
 
 
 def shape(c: Conversion):

@@ -6,9 +6,10 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr, TupleGetItem
+from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast
-from .values import Absent, constant, number, shape_of
+from .conversion import Conversion
+from .values import Absent, constant, number
 
 
 def _dense_sizes(c: Conversion, place: int) -> list[int]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import ml_dtypes
 import numpy as np
 
 from ...errors import told
+from ..shared.expressions import numpy_type
 from ..shared.problems import Refused
 
 DTYPES = {
@@ -37,12 +37,6 @@ def dtype_name(number: int) -> str:
     if number not in DTYPES:
         raise Refused(f"its element type has the number {number}, which is not known", "convert it to float32 first")
     return DTYPES[number]
-
-
-def numpy_type(dtype: str):
-    if dtype == "bfloat16" or dtype.startswith("float8"):
-        return np.dtype(getattr(ml_dtypes, dtype))
-    return np.dtype(dtype)
 
 
 def sizes(shape) -> list[int] | None:
@@ -92,20 +86,17 @@ def array_of(tensor) -> np.ndarray:
     if dtype not in _VALUES:
         raise Refused(f"it is a list of elements of {dtype}", "save the model again with TensorFlow 2")
     values = getattr(tensor, _VALUES[dtype])
-    return _repeated(_array_of_list(values, dtype, kind), shape, count, tensor.at)
+    return _repeated(_elements(values, dtype, kind), shape, count, tensor.at)
 
 
-def _array_of_list(values: list, dtype: str, kind) -> np.ndarray:
+def _elements(values: np.ndarray, dtype: str, kind) -> np.ndarray:
+    """Returns the numbers of a repeated field as elements: 16-bit floats are given as their bits, complex numbers as
+    two numbers each."""
     if dtype in ("float16", "bfloat16"):
-        return np.asarray([one & 0xFFFF for one in values], np.uint16).view(kind)
+        return values.astype(np.uint16).view(kind)
     if dtype.startswith("complex"):
-        parts = np.asarray(values[: len(values) // 2 * 2], numpy_type("float32" if dtype == "complex64" else "float64"))
-        return parts.view(kind)
-    if kind.kind in "iu":
-        bits = 8 * kind.itemsize
-        made = np.asarray([one & ((1 << bits) - 1) for one in values], np.uint64)
-        return made.astype(f"u{kind.itemsize}").view(kind)
-    return np.asarray(values, kind)
+        return np.ascontiguousarray(values[: len(values) // 2 * 2]).view(kind)
+    return values.astype(kind)
 
 
 def _repeated(given: np.ndarray, shape: list, count: int, at: int) -> np.ndarray:

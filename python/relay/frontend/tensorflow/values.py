@@ -7,12 +7,10 @@ import dataclasses
 import numpy as np
 
 from ... import op
-from ..._core import Constant, Dim, Expr, TensorType, infer_expr
+from ..._core import Constant, Dim, Expr, TensorType
 from ...data.arrays import array
+from ..shared.expressions import GIVE_SHAPES, numpy_type
 from ..shared.problems import Refused
-from .tensors import numpy_type
-
-GIVE_SHAPES = "give the sizes of the inputs: --shape NAME=1,224,224,3, or shapes={'NAME': (1, 224, 224, 3)}"
 
 
 class Known:
@@ -83,15 +81,6 @@ def plain(size):
 
 def is_any(size) -> bool:
     return isinstance(size, Dim) and size.is_any
-
-
-def shape_of(value: Expr) -> list:
-    """Returns the sizes: numbers, and Dim for those that are open."""
-    return list(infer_expr(value).checked_type.shape)
-
-
-def dtype_of(value: Expr) -> str:
-    return str(infer_expr(value).checked_type.dtype)
 
 
 class Failed:

@@ -8,17 +8,11 @@ import numpy as np
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared.expressions import GIVE_SHAPES, dtype_of, shape_of
 from ..shared.problems import Refused
+from ..shared.windows import CONVOLUTIONS, POOLS, SPACE, TRANSPOSED, layout, same_padding, spatial
 from .conversion import Conversion
-from .values import GIVE_SHAPES, Known, constant, dtype_of, number, shape_of
-
-_AXES = {1: "W", 2: "HW", 3: "DHW"}
-_CONVOLUTIONS = {2: op.nn.conv2d, 3: op.nn.conv3d}
-_TRANSPOSED = {2: op.nn.conv2d_transpose, 3: op.nn.conv3d_transpose}
-_POOLS = {
-    "max": {2: op.nn.max_pool2d, 3: op.nn.max_pool3d},
-    "avg": {2: op.nn.avg_pool2d, 3: op.nn.avg_pool3d},
-}
+from .values import Known, constant, number
 
 
 def is_channels_first(c: Conversion) -> bool:
@@ -26,15 +20,6 @@ def is_channels_first(c: Conversion) -> bool:
     if found not in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
         raise Refused(f"its data format is {found}", "use NHWC or NCHW")
     return found.startswith("NC")
-
-
-def layout(rank: int, channels_first: bool) -> str:
-    """Returns the layout of images with this many axes of space: "NHWC"."""
-    return f"NC{_AXES[rank]}" if channels_first else f"N{_AXES[rank]}C"
-
-
-def spatial(sizes: list, channels_first: bool) -> list:
-    return sizes[2:] if channels_first else sizes[1:-1]
 
 
 def _numbers(c: Conversion, name: str, rank: int, otherwise=1) -> list[int]:
@@ -47,23 +32,6 @@ def _numbers(c: Conversion, name: str, rank: int, otherwise=1) -> list[int]:
     if math.prod(found) != math.prod(own):
         raise Refused(f"`{name}` is {found}: a window over the batch or the channels")
     return own
-
-
-def same_padding(sizes: list, window: list[int], strides: list[int], dilation: list[int]) -> list[int]:
-    """Returns the padding of "SAME", before all axes and after all axes: ceil(n / stride) positions, the odd element
-    after."""
-    before, after = [], []
-    for size, k, s, d in zip(sizes, window, strides, dilation, strict=True):
-        reach = (k - 1) * d + 1
-        if s == 1:
-            total = reach - 1
-        elif isinstance(size, int):
-            total = max((math.ceil(size / s) - 1) * s + reach - size, 0)
-        else:
-            raise Refused('"SAME" padding of a window in steps needs the size of the image', GIVE_SHAPES)
-        before.append(total // 2)
-        after.append(total - total // 2)
-    return before + after
 
 
 def padding_of(c: Conversion, sizes: list, window: list[int], strides: list[int], dilation: list[int]) -> list[int]:
@@ -110,10 +78,10 @@ def convolved(c: Conversion, rank: int, x: Expr, kernel: Expr, padding: list[int
         raise Refused(f"its image has {channels} channels, and its kernel takes {weights[-2]} and makes {weights[-1]}")
     if padding is None:
         padding = padding_of(c, spatial(sizes, first), weights[:-2], strides, dilation)
-    return _CONVOLUTIONS[rank](
+    return CONVOLUTIONS[rank](
         x, kernel, strides=strides, padding=padding, dilation=dilation, groups=channels // weights[-2],
         channels=weights[-1], kernel_size=weights[:-2], data_layout=layout(rank, first),
-        kernel_layout=f"{_AXES[rank]}IO",
+        kernel_layout=f"{SPACE[rank]}IO",
     )  # fmt: skip
 
 
@@ -161,9 +129,9 @@ def transposed(rank: int):
         if channels != weights[-1]:
             raise Refused(f"its image has {channels} channels, and its kernel {weights[-1]}")
         cut, extra = _crop(c, sizes, spatial(wanted, first) if wanted else None, weights[:-2], strides, dilation)
-        return _TRANSPOSED[rank](
+        return TRANSPOSED[rank](
             x, kernel, strides=strides, padding=cut, dilation=dilation, output_padding=extra, channels=filters,
-            kernel_size=weights[:-2], data_layout=layout(rank, first), kernel_layout=f"{_AXES[rank]}OI",
+            kernel_size=weights[:-2], data_layout=layout(rank, first), kernel_layout=f"{SPACE[rank]}OI",
         )  # fmt: skip
 
     return convert
@@ -216,7 +184,7 @@ def pooled(c: Conversion, kind: str, rank: int, window: list[int], strides: list
         raise Refused(f"its input has {c.rank(0)} axes, not {rank + 2}")
     first = is_channels_first(c)
     padding = padding_of(c, spatial(c.shape(0), first), window, strides, [1] * rank)
-    return _POOLS[kind][rank](c.x, pool_size=window, strides=strides, padding=padding, layout=layout(rank, first))
+    return POOLS[kind][rank](c.x, pool_size=window, strides=strides, padding=padding, layout=layout(rank, first))
 
 
 def max_pool_v2(c: Conversion):
