@@ -150,7 +150,7 @@ def _try_lock(path: str) -> int | None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    except FileNotFoundError:  # its folder was removed since
+    except FileNotFoundError:  # something else removed its folder
         return None
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -207,7 +207,8 @@ def pull(
     shown = output or found.manifest.name
     staging = os.path.join(os.path.dirname(folder), f".{os.path.basename(folder)}.relay-pull")
     request = _request(found, processor, key)
-    with locked(os.path.join(staging, "lock"), wait):
+    with locked(f"{staging}.lock", wait):  # outside of `staging`, which its holder removes
+        os.makedirs(staging, exist_ok=True)
         try:
             record = _already(folder, request)
             notes = [f"{shown} has the model already, and all of its files are whole"]

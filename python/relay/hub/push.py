@@ -121,7 +121,8 @@ def ports_of(path: str, options: Options) -> tuple[tuple[Port, ...], tuple[Port,
         module = module.bind_shapes(options.shapes)
     result = module["main"].checked_type.ret_type
     types = [str(one) for one in getattr(result, "fields", [result])]
-    names = _core.output_names(module) or [f"output.{i}" for i in range(len(types))]
+    numbered = [f"output.{i}" for i in range(len(types))] if len(types) > 1 else ["output"]
+    names = _core.output_names(module) or numbered
     inputs = tuple(Port(name, kind) for name, kind in _core.ports(module))
     return inputs, tuple(Port(name, kind) for name, kind in zip(names, types, strict=True))
 

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pytest
 import relay.hub
 from programs import DENSE
@@ -27,6 +29,16 @@ PLACES = ("models:v1", "hf:models")
 def make_key(name):
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", f"{name}.pem"], check=True)
     subprocess.run(["openssl", "pkey", "-in", f"{name}.pem", "-pubout", "-out", f"{name}.pub"], check=True)
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    """A folder in which one model is published in both layouts; tests change copies."""
+    folder = tmp_path_factory.mktemp("published")
+    (folder / "dense.relay").write_text(DENSE)
+    push(str(folder / "dense.relay"), f"oci:{folder}/oci:v1")
+    push(str(folder / "dense.relay"), f"hf:{folder}/hf")
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -174,9 +186,9 @@ def test_other_publishers_are_not_trusted():
     assert not os.path.exists("out")
 
 
-def changed(edit):
-    """The manifest of a pushed model as JSON, after a change."""
-    push("dense.relay", "hf:models")
+def changed(edit, published):
+    """Changes the manifest of a published model, as JSON."""
+    shutil.copytree(published / "hf", "models")
     with open("models/relay-manifest.json") as file:
         manifest = json.load(file)
     edit(manifest)
@@ -189,7 +201,7 @@ NAMES = ("../evil", "/etc/evil", "a/b", "..", ".bashrc", "", "a\0b", "a\nb", "RE
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["model", "beside", "artifact", "hub"])
-def test_names_do_not_leave_the_folder(name, kind):
+def test_names_do_not_leave_the_folder(name, kind, published):
     def edit(manifest):
         if kind == "beside":
             manifest["beside"] = [manifest["model"] | {"name": name}]
@@ -198,7 +210,7 @@ def test_names_do_not_leave_the_folder(name, kind):
         else:
             (manifest["targets"][0][kind] if kind == "artifact" else manifest[kind])["name"] = name
 
-    changed(edit)
+    changed(edit, published)
     before = sorted(os.listdir("..")), sorted(os.listdir("."))
     assert "models/relay-manifest.json" in message(lambda: pull("hf:models"))
     assert (sorted(os.listdir("..")), sorted(os.listdir("."))) == before
@@ -227,8 +239,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize("edit", WRONG.values(), ids=WRONG)
-def test_wrong_manifests_are_answered(edit, capsys):
-    changed(edit)
+def test_wrong_manifests_are_answered(edit, capsys, published):
+    changed(edit, published)
     said = message(lambda: pull("hf:models", "out"))
     assert said.isprintable() or "\x1b" not in said
     assert not os.path.exists("out") and not os.path.exists(".out.relay-pull")
@@ -238,9 +250,9 @@ def test_wrong_manifests_are_answered(edit, capsys):
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", "[" * 100000, '{"format": NaN}', '{"a": 1, "a": 2}', "\xff" * 10]
 )
-def test_texts_that_are_not_manifests(text):
+def test_texts_that_are_not_manifests(text, published):
     assert "models" in message(lambda: manifest_of(text.encode("latin-1"), "models"))
-    push("dense.relay", "models:v1")
+    shutil.copytree(published / "oci", "models")
     with open("models/index.json", "w", encoding="latin-1") as file:
         file.write(text)
     assert "models" in message(lambda: pull("models:v1", "out"))
@@ -309,12 +321,13 @@ def test_concurrent_pulls_all_find_the_whole():
     said = [process.communicate(timeout=300) for process in running]
     assert [process.returncode for process in running] == [0] * 4, said
     assert sum("has the model already" in out for out, _ in said) == 3
-    assert os.path.getsize("out/weights.bin") == 8 << 20 and not os.path.exists(".out.relay-pull")
+    assert os.path.getsize("out/weights.bin") == 8 << 20
+    assert not [name for name in os.listdir(".") if "relay-pull" in name], "no lock and no part is left"
 
 
 def test_a_pull_that_waits_too_long_ends(work):
     push("dense.relay", "models:v1")
-    with relay.hub.files.locked(str(work / ".out.relay-pull/lock"), 1):
+    with relay.hub.files.locked(str(work / ".out.relay-pull.lock"), 1):
         assert "another process has held" in message(lambda: pull("models:v1", "out", wait=0.2))
 
 
@@ -349,6 +362,30 @@ def test_oci_files_have_the_form_of_the_specification(work):
         path = work / "models/blobs" / one["digest"].replace(":", "/")
         assert relay.hub.files.digest_of(str(path)) == (one["digest"], one["size"])
     assert len(list((work / "models/blobs/sha256").iterdir())) == 2 + len(image["layers"])
+
+
+def test_a_snapshot_of_hugging_face_is_pulled(published):
+    """Its cache holds links to blobs, as huggingface_hub.snapshot_download() returns them."""
+    shutil.copytree(published / "hf", "blobs")
+    os.makedirs("snapshots/main")
+    for name in os.listdir("blobs"):
+        os.symlink(f"../../blobs/{name}", f"snapshots/main/{name}")
+    assert open(pull("hf:snapshots/main", "out").model).read() == DENSE
+
+
+def test_weights_beside_a_model_go_with_it():
+    """An ONNX model with external weights. Without --beside, the push fails as a pull would."""
+    weights = onnx.numpy_helper.from_array(np.eye(4, dtype=np.float32) * 2, "w")
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 4]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [x], [y], [weights])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    external = {"save_as_external_data": True, "location": "big.bin", "size_threshold": 0}
+    onnx.save_model(model, "scale.onnx", **external)
+    assert "big.bin" in message(lambda: push("scale.onnx", "models:v1"))
+    manifest = push("scale.onnx", "models:v1", beside=["big.bin"])
+    assert [port.type for port in manifest.inputs] == ["Tensor[(n, 4), float32]"]
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(relay.load(pull("models:v1", "out").artifact)(x), 2 * x)
 
 
 def test_figures_are_those_of_the_measurement(capsys):
