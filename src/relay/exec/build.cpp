@@ -75,7 +75,7 @@ Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const Bui
                target_backend(options)->compile(built.kernels, native_functions(built, options)));
   std::shared_ptr<const codegen::KernelLibrary> code = std::move(library);
   if (code->source().empty()) {
-    RELAY_ASSIGN(code, with_opencl_source(built, std::move(code)));
+    RELAY_ASSIGN(code, with_opencl_source(*built.program, built.kernels, std::move(code)));
   }
   return runtime::Executable::create(
       built.program, code,

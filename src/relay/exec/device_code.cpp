@@ -43,10 +43,11 @@ bool has_opencl_steps(const runtime::Program& program) {
 }
 
 Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
-    const Built& built, std::shared_ptr<const codegen::KernelLibrary> host) {
+    const runtime::Program& program, std::span<const loop::Kernel> all_kernels,
+    std::shared_ptr<const codegen::KernelLibrary> host) {
   std::set<uint32_t> numbers;
   std::set<int64_t> devices;
-  for_each_opencl_step(*built.program, [&](const runtime::Step& step, const DeviceName& device) {
+  for_each_opencl_step(program, [&](const runtime::Step& step, const DeviceName& device) {
     numbers.insert(step.kernel), devices.insert(device.number);
   });
   if (numbers.empty()) return host;
@@ -55,7 +56,7 @@ Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
   for (int64_t device : devices)
     fine_tasks |= static_cast<size_t>(device) < all.size() && all[static_cast<size_t>(device)].kind != "CPU";
   std::vector<loop::Kernel> kernels;
-  for (uint32_t number : numbers) kernels.push_back(built.kernels[number]);
+  for (uint32_t number : numbers) kernels.push_back(all_kernels[number]);
   return std::shared_ptr<const codegen::KernelLibrary>(
       std::make_shared<MixedLibrary>(std::move(host), codegen::opencl_source(kernels, fine_tasks)));
 }

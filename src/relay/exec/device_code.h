@@ -1,8 +1,11 @@
 // The code of programs with kernels on devices that compile them themselves.
 #pragma once
 
-#include "relay/codegen/backend.h"
-#include "relay/exec/built.h"
+#include <memory>
+#include <span>
+
+#include "relay/codegen/codegen.h"
+#include "relay/runtime/program/program.h"
 
 namespace relay::exec {
 
@@ -11,6 +14,7 @@ bool has_opencl_steps(const runtime::Program& program);
 
 // `host` with the source of the kernels that run on OpenCL devices.
 Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
-    const Built& built, std::shared_ptr<const codegen::KernelLibrary> host);
+    const runtime::Program& program, std::span<const loop::Kernel> all_kernels,
+    std::shared_ptr<const codegen::KernelLibrary> host);
 
 }  // namespace relay::exec

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/bytes.h"
 #include "relay/base/printable.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
