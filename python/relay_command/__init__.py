@@ -34,6 +34,10 @@ def main() -> int:
         from relay.repl import main as converse
 
         return converse(sys.argv[2:])
+    if sys.argv[1:2] == ["hub"]:  # written in Python
+        from relay.hub.command import main as hub
+
+        return hub(sys.argv[2:])
     if sys.argv[1:2] in (["train"], ["plan-cluster"]):  # written in Python
         from relay.distribute.command import main as distribute
 

@@ -1,0 +1,6 @@
+"""Models that are published with their schedules and artifacts: python -m relay hub push|pull|ls|show (docs/hub.md)."""
+
+from .pull import pull
+from .push import push
+
+__all__ = ["pull", "push"]

@@ -1,0 +1,8 @@
+"""python -m relay.hub, the same as python -m relay hub."""
+
+import sys
+
+from .command import main
+
+if __name__ == "__main__":
+    sys.exit(main())
