@@ -28,7 +28,7 @@ class Node:
 
 
 class FirstInput:
-    """What converters ask about c.x, the first input."""
+    """The questions of converters about c.x, the first input."""
 
     x: Expr
 

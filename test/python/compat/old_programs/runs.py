@@ -105,12 +105,12 @@ def test_profiles():
 
 def test_settings_of_what_is_not_here():
     mod = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
-    nothing = {"relay.backend.use_auto_scheduler": False, "relay.FuseOps.link_params": False}
+    nothing = {"relay.backend.use_auto_scheduler": True, "relay.FuseOps.link_params": False}
     with tvm.transform.PassContext(opt_level=3, config={**nothing, "relay.FuseOps.max_depth": 2}) as context:
         assert isinstance(context, tvm.transform.PassContext) and tvm.transform.PassContext.current() is context
         library = relay.build(mod, "llvm")
     assert library.ir_mod is not None and library.libmod_name == "default" and library.lib is library
-    for wrong in ({"relay.backend.use_auto_scheduler": True}, {"tir.disable_vectorize": True}, {"relay.FuseOps.x": 1}):
+    for wrong in ({"tir.disable_vectorize": True}, {"relay.FuseOps.x": 1}):
         with pytest.raises(ValueError, match="there is no setting"):
             tvm.transform.PassContext(config=wrong)
 
