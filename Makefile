@@ -37,6 +37,8 @@ OPS ?=
 ALGORITHM ?= all
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
+# Arguments for the comparison with JAX, as in: make test-stablehlo STABLEHLO='--only conv --show'
+STABLEHLO ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
@@ -157,6 +159,13 @@ build/test-keras/ready: test/frontends/keras_requirements.txt
 test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
+
+build/test-stablehlo/ready: test/stablehlo/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-stablehlo: setup product build/test-stablehlo/ready ## Compare programs that come in as StableHLO with JAX, and those that go out with XLA's CPU client; STABLEHLO='--only NAME'
+	@$(PYTHON) test/stablehlo/run.py $(STABLEHLO)
 
 build/test-anywhere/ready: dev/setup
 	@dev/setup anywhere
