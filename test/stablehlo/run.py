@@ -6,6 +6,7 @@ test/stablehlo/run.py --record                   writes the modules and results 
 """
 
 import argparse
+import collections
 import os
 import pathlib
 import sys
@@ -16,6 +17,7 @@ os.environ.update(JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="-1")
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
+import outward  # noqa: E402
 import programs  # noqa: E402
 
 import relay  # noqa: E402
@@ -72,6 +74,59 @@ def attempt(check, *args) -> str:
         return f"internal error: {error}"
 
 
+def go_out(case: dict) -> tuple[str, str]:
+    """Returns the problems of an operator that goes out to XLA, and that comes in again."""
+    text = relay.to_stablehlo(case["build"]())
+    try:
+        theirs = outward.run_on_xla(text, case["inputs"])
+    except Exception as error:  # XLA's and MLIR's errors have no common class
+        return f"XLA says: {error}", "not tried"
+    out = near(theirs, case["outputs"])
+    back = attempt(lambda: near(outputs(relay.compile(relay.frontend.from_stablehlo(text)), case["inputs"]), theirs))
+    return out, back
+
+
+def near(found: list, wanted: list) -> str:
+    """Returns the first difference, where the wanted results may be wider floats."""
+    if len(found) != len(wanted):
+        return f"{len(found)} results, not {len(wanted)}"
+    return difference(
+        found, [b.astype(a.dtype) if b.dtype.kind == "f" else b for a, b in zip(found, wanted, strict=True)]
+    )
+
+
+def there_and_back(name: str, function, args) -> str:
+    """Returns the problem of a program of JAX that comes in and goes out to XLA again."""
+    lowered = jax.jit(function, keep_unused=True).lower(*args)
+    text = relay.to_stablehlo(relay.frontend.from_stablehlo(lowered))
+    return difference(outward.run_on_xla(text, leaves(args)), leaves(jax.jit(function)(*args)))
+
+
+def check_operators(only: str, show: bool) -> int:
+    cases = [one for one in outward.load() if only in one["name"]]
+    refused, right, again, failed = collections.Counter(), 0, 0, 0
+    for case in cases:
+        try:
+            out, back = go_out(case)
+        except relay.CompileError as error:
+            refused[case["op"]] += 1
+            if show:
+                print(f"{case['name']} is refused: {error}")
+            continue
+        except Exception as error:  # a fault of the export, which no case may have
+            out, back = f"{type(error).__name__}: {error}", "not tried"
+        right, again, failed = right + (not out), again + (not back), failed + bool(out or back)
+        for way, problem in (("out", out), ("in", back)):
+            if problem:
+                print(f"{case['name']} {way}: {problem if show else problem.splitlines()[0][:200]}", flush=True)
+    written = len(cases) - sum(refused.values())
+    operators = {one["op"] for one in cases}
+    print(f"examples of operators: {len(cases)}, of {len(operators)} operators; written: {written}")
+    print(f"examples out: {right} of {written} equal Relay on XLA; in again: {again} of {written}")
+    print(f"refused: {', '.join(f'{name} {count}' for name, count in sorted(refused.items()))}")
+    return failed
+
+
 def record(name: str, function, args) -> None:
     RECORDED.mkdir(parents=True, exist_ok=True)
     lowered = jax.jit(function, keep_unused=True).lower(*args)
@@ -86,12 +141,15 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cases with this in their name")
     parser.add_argument("--show", action="store_true", help="print the messages of failures in full")
     parser.add_argument("--record", action="store_true", help="write the recorded networks, and stop")
+    parser.add_argument("--part", choices=["all", "programs", "operators"], default="all")
     options = parser.parse_args()
     if options.record:
         for name, (function, args) in programs.NETWORKS.items():
             record(name, function, args)
         return 0
     failed = 0
+    if options.part == "operators":
+        return 1 if check_operators(options.only, options.show) else 0
     for title, cases in (("networks", programs.NETWORKS), ("operations", programs.CASES)):
         chosen = {name: one for name, one in cases.items() if options.only in name}
         problems = {}
@@ -101,6 +159,14 @@ def main() -> int:
                 print(f"{name}: {problem if options.show else problem.splitlines()[0]}", flush=True)
         print(f"{title} in: {len(chosen) - len(problems)} of {len(chosen)} equal JAX", flush=True)
         failed += len(problems)
+    chosen = {name: one for name, one in (programs.NETWORKS | programs.CASES).items() if options.only in name}
+    problems = {name: one for name, held in chosen.items() if (one := attempt(there_and_back, name, *held))}
+    for name, problem in problems.items():
+        print(f"{name} there and back: {problem if options.show else problem.splitlines()[0]}")
+    print(f"programs in and out: {len(chosen) - len(problems)} of {len(chosen)} equal JAX on XLA")
+    failed += len(problems)
+    if options.part == "all":
+        failed += check_operators(options.only, options.show)
     return 1 if failed else 0
 
 

@@ -12,6 +12,7 @@ from .attributes import numpy_dtype
 from .conversion import Conversion, number, reshape, shape_of, transpose
 from .syntax import Dense
 
+_MOST_CONSTANT = 1 << 16  # positions that are stored as a constant
 _FEW = 64  # elements whose values are followed through arithmetic, for sizes
 
 
@@ -35,10 +36,13 @@ def iota(c: Conversion) -> Expr:
 
 def count_along(sizes: list, axis: int, dtype: str) -> Expr:
     """Returns positions along an axis."""
-    if sizes[axis] == 0 or dtype == "bool":
-        raise Refused(f"positions of type {dtype} along {sizes[axis]} elements")
-    steps = op.arange(number(0, "int64"), number(sizes[axis], "int64"), number(1, "int64"), dtype="int64")
-    steps = op.cast(steps, dtype)
+    if dtype == "bool":
+        raise Refused("positions of type bool")
+    if sizes[axis] <= _MOST_CONSTANT:
+        steps = Constant(array(np.arange(sizes[axis]).astype(numpy_dtype(dtype))))
+    else:
+        steps = op.arange(number(0, "int64"), number(sizes[axis], "int64"), number(1, "int64"), dtype="int64")
+        steps = op.cast(steps, dtype)
     shape = [sizes[axis] if one == axis else 1 for one in range(len(sizes))]
     return op.broadcast_to(reshape(steps, shape), sizes)
 
