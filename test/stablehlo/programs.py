@@ -191,3 +191,12 @@ case("nested_loops", lambda x: lax.fori_loop(0, 3, lambda i, x: lax.fori_loop(0,
      f32(2))  # fmt: skip
 case("map", lambda xs: lax.map(lambda x: jnp.sin(x) * 2, xs), f32(4, 3))
 case("scan_reversed", lambda xs: lax.scan(lambda c, x: (c + x, c * x), xs[0], xs, reverse=True), f32(4, 3))
+
+# --- open sizes --------------------------------------------------------------------------------------------------
+# Each is (function, shapes of the arguments, in which a letter is an open size).
+OPEN = {
+    "layer": (lambda x, w, b: jax.nn.softmax(x @ w + b).reshape(-1), ("n, 3", "3, 4", "4")),
+    "attention": (lambda q, k, v: jax.nn.softmax(q @ k.transpose(0, 2, 1)) @ v, ("b, s, 4", "b, s, 4", "b, s, 4")),
+    "cnn": (cnn, ("n, 8, 8, 3", "3, 3, 3, 4", "4", "64, 10", "10")),
+    "reshape": (lambda x: jnp.sum(x.reshape(x.shape[0] * 2, -1), 1), ("n, 6",)),
+}

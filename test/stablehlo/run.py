@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "build" / "test-stablehlo"), str(ROOT / "test" / "pyt
 os.environ.update(JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="-1")
 
 import jax  # noqa: E402
+import jax.export  # noqa: E402
 import numpy as np  # noqa: E402
 import outward  # noqa: E402
 import programs  # noqa: E402
@@ -63,6 +64,20 @@ def come_in(name: str, function, args) -> str:
     given = leaves(args)
     model = relay.compile(relay.frontend.from_stablehlo(lowered))
     return difference(outputs(model, given), wanted)
+
+
+def open_sizes(name: str, function, shapes) -> str:
+    """Returns the problem of a program with open sizes, as bytecode that JAX exports."""
+    scope = jax.export.SymbolicScope()
+    given = [jax.ShapeDtypeStruct(jax.export.symbolic_shape(one, scope=scope), "float32") for one in shapes]
+    content = jax.export.export(jax.jit(function))(*given).mlir_module_serialized
+    model = relay.compile(relay.frontend.from_stablehlo(bytes(content)))
+    for size in (1, 2, 5):
+        sizes = [[int(one) if one.strip().isdigit() else size for one in shape.split(",")] for shape in shapes]
+        args = [programs.f32(*one) for one in sizes]
+        if problem := difference(outputs(model, args), leaves(jax.jit(function)(*args))):
+            return f"size {size}: {problem}"
+    return ""
 
 
 def attempt(check, *args) -> str:
@@ -159,6 +174,12 @@ def main() -> int:
                 print(f"{name}: {problem if options.show else problem.splitlines()[0]}", flush=True)
         print(f"{title} in: {len(chosen) - len(problems)} of {len(chosen)} equal JAX", flush=True)
         failed += len(problems)
+    chosen = {name: one for name, one in programs.OPEN.items() if options.only in name}
+    problems = {name: one for name, held in chosen.items() if (one := attempt(open_sizes, name, *held))}
+    for name, problem in problems.items():
+        print(f"{name} with open sizes: {problem if options.show else problem.splitlines()[0]}")
+    print(f"programs with open sizes, as bytecode: {len(chosen) - len(problems)} of {len(chosen)} equal JAX")
+    failed += len(problems)
     chosen = {name: one for name, one in (programs.NETWORKS | programs.CASES).items() if options.only in name}
     problems = {name: one for name, held in chosen.items() if (one := attempt(there_and_back, name, *held))}
     for name, problem in problems.items():

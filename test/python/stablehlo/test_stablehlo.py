@@ -133,6 +133,27 @@ def test_loop_that_uses_values_from_around_it():
     np.testing.assert_array_equal(found, [7, 14, 21])
 
 
+def test_open_sizes():
+    """The form in which JAX exports them: sizes are read from an input, computed, and given to dynamic operations."""
+    text = main(
+        """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
+        %three = stablehlo.constant dense<3> : tensor<i32>
+        %m = stablehlo.multiply %n, %three : tensor<i32>
+        %s = stablehlo.reshape %m : (tensor<i32>) -> tensor<1xi32>
+        %y = stablehlo.dynamic_reshape %x, %s : (tensor<?x3xf32>, tensor<1xi32>) -> tensor<?xf32>
+        %one = stablehlo.constant dense<1.0> : tensor<f32>
+        %z = stablehlo.dynamic_broadcast_in_dim %one, %s, dims = [] : (tensor<f32>, tensor<1xi32>) -> tensor<?xf32>
+        %0 = stablehlo.add %y, %z : tensor<?xf32>
+        return %0 : tensor<?xf32>""",
+        "%x: tensor<?x3xf32>",
+        "tensor<?xf32>",
+    )
+    model = relay.compile(from_stablehlo(text))
+    for n in (1, 5):
+        x = np.arange(3 * n, dtype="float32").reshape(n, 3)
+        np.testing.assert_array_equal(model(x), x.reshape(-1) + 1)
+
+
 PROBLEMS = {
     "a word that is missing": (main("%0 = stablehlo.add %x, %x tensor<3xf32>"), "R0402", 3, 33),
     "an unknown value": (main("%0 = stablehlo.add %x, %y : tensor<3xf32>\nreturn %0 : tensor<3xf32>"), "R0404", 3, 6),

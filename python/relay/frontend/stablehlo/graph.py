@@ -11,6 +11,7 @@ from ..shared.problems import Refused
 from ..shared.provenance import Fates
 from .conversion import Conversion
 from .places import MOST_OPERATIONS, problem
+from .sizes import follow
 from .syntax import Func, Operation, Region, Tensor
 from .table import ON_ELEMENTS, converter_of
 
@@ -146,8 +147,10 @@ class Importer:
             if self.is_on_elements and operation.name not in ON_ELEMENTS:
                 raise Refused("it is inside a function of single elements that is neither a sum nor a comparison")
             with self._fates.of(f"{operation.name} line {line}"):
-                made = converter_of(operation)(Conversion(self, operation, inputs, env))
+                c = Conversion(self, operation, inputs, env)
+                made = converter_of(operation)(c)
             results = made if isinstance(made, list) else [made]
+            follow(c, results)
             for one in results:
                 infer_expr(one)
             self._check(operation, results)

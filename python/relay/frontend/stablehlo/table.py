@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import contract, control, elementwise, indexing, reduce, shape
+from . import contract, control, elementwise, indexing, reduce, shape, sizes
 from .elementwise import binary, shift, unary
-from .syntax import Operation
+from .syntax import Operation, Symbol
 
 # Operations on single elements. They can be inside the functions of reductions and sorts.
 _ELEMENTWISE = {
@@ -63,9 +63,12 @@ _OTHERS = {
     "convolution": contract.convolution,
     "dot": contract.dot,
     "dot_general": contract.dot_general,
+    "dynamic_broadcast_in_dim": sizes.dynamic_broadcast_in_dim,
+    "dynamic_reshape": sizes.dynamic_reshape,
     "dynamic_slice": indexing.dynamic_slice,
     "dynamic_update_slice": indexing.dynamic_update_slice,
     "gather": indexing.gather,
+    "get_dimension_size": sizes.get_dimension_size,
     "if": control.if_,
     "iota": shape.iota,
     "pad": shape.pad,
@@ -112,6 +115,15 @@ ON_ELEMENTS = {
 }
 
 
+# The targets of stablehlo.custom_call.
+CUSTOM_CALLS = {
+    "shape_assertion": sizes.shape_assertion,
+}
+
+
 def converter_of(operation: Operation):
     """Returns the converter of an operation, or None."""
+    if operation.name == "stablehlo.custom_call":
+        target = operation.attrs.get("call_target_name", operation.attrs.get("callee"))
+        return CUSTOM_CALLS.get(target.name if isinstance(target, Symbol) else target)
     return CONVERTERS.get(operation.name)
