@@ -35,6 +35,8 @@ FUZZ_SECONDS ?= 3600
 OPS ?=
 # The algorithm that test-algorithms leaves out.
 ALGORITHM ?= all
+# Arguments for the tests on devices, as in: make test-devices DEVICES='--only nn.conv2d'
+DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
 # Arguments for the comparison with JAX, as in: make test-stablehlo STABLEHLO='--only conv --show'
@@ -136,8 +138,8 @@ build/test-notebooks/ready: test/python/notebooks/requirements.txt
 test-notebooks: setup product build/test-notebooks/ready ## Run the notebooks one after another, and compare their outputs; RELAY_BLESS=1 writes them
 	@$(PYTHON) -m pytest -q -m 'slow or not slow' test/python/notebooks
 
-test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed
-	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train
+test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for long: digits, the scale over 3,000 steps, processes that are killed; many workers
+	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train test/python/distribute
 	@$(PYTHON) examples/train_digits.py
 
 build/test-tools/ready: test/explorer/requirements.txt
@@ -156,9 +158,42 @@ build/test-keras/ready: test/frontends/keras_requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare TFLite operators with LiteRT, layers of Keras with Keras, and real models with both; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+build/test-mxnet/ready: test/frontends/mxnet_requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+build/test-opencv/ready: test/frontends/opencv_requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+build/test-darknet/ready: test/frontends/darknet_setup
+	@$< $(@D)
+	@touch $@
+
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-darknet/ready ## Compare TFLite, Keras, TensorFlow, MXNet, Caffe and DarkNet with LiteRT, Keras, TensorFlow, MXNet, OpenCV and DarkNet, by operator and on real models; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/tensorflow_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/darknet_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/caffe_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/mxnet_run.py $(FRONTENDS)
+
+build/site-tools/ready: dev/requirements-site.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
+	@touch $@
+
+site: setup product build/site-tools/ready ## Build the documentation as a site with versions, build/site/index.html, and a gallery of explorer reports
+	@$(PYTHON) dev/site
+
+build/test-trackers/ready: test/trackers/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $< 2> $(@D).log || \
+	  { cat $(@D).log; exit 1; }
+	@touch $@
+
+test-trackers: setup product build/test-trackers/ready ## Write runs for TensorBoard, Weights & Biases and MLflow, and read them with their own readers
+	@$(PYTHON) -m pytest -q -rs test/python/trackers
 
 build/test-stablehlo/ready: test/stablehlo/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
@@ -174,6 +209,15 @@ build/test-anywhere/ready: dev/setup
 test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
+
+build/test-devices/ready: dev/setup test/devices/requirements.txt
+	@dev/setup devices
+	@$(PYTHON) -m venv $(@D)/intel
+	@$(@D)/intel/bin/python -m pip install -qq --disable-pip-version-check -r test/devices/requirements.txt
+	@touch $@
+
+test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
+	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
@@ -231,6 +275,9 @@ bench-ops: build ## Compare single operators with PyTorch and the limits of the 
 bench-random-kernels: setup product ## List kernels of random networks that are below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py
 
+bench-tune: setup product ## Tune the usual models and ten random networks, 5 minutes each
+	@$(PYTHON) bench/tune.py
+
 bench-programs: setup product ## Compare models that are programs with PyTorch
 	@$(PYTHON) bench/programs.py
 
@@ -257,6 +304,9 @@ bench-small: setup product build/test-sklearn/ready ## Compare models that take 
 
 bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenVINO, and with themselves in float32
 	@$(PYTHON) bench/low.py
+
+bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
+	@$(PYTHON) bench/decode.py
 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }

@@ -5,20 +5,27 @@
     .venv/bin/python bench/random_kernels.py --seeds 41-60 --below 0.7
     .venv/bin/python bench/random_kernels.py --least 25 --part 0         small kernels too
     .venv/bin/python bench/random_kernels.py --zoo 12 --seed 7           networks drawn from the zoo instead
+    .venv/bin/python bench/random_kernels.py --candidates --seeds 1-10   how often the cost model chooses well
 
 Each network (`relay bench --random-net SEED`, with a symbolic batch; or one of test/zoo) is profiled twice with one
 thread, and the faster time of each kernel counts. A kernel is large if it takes at least 100 us and a twentieth of its
 network's run. The exit status is 1 if a large kernel is below 60 % of its ceiling. The last line tells how well the
 cost model orders all kernels. The networks are kept in build/benchmarks/random/.
+
+With --candidates, every candidate of every group (`relay opt --emit candidates`) is measured in turn with the default
+instead. The result is the share of groups whose default takes at most 5 % longer than the best candidate, also weighted
+by time.
 """
 
 import argparse
 import contextlib
 import io
 import json
+import math
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RELAY = ROOT / "build" / "release" / "bin" / "relay"
@@ -26,7 +33,8 @@ DRAW = ROOT / "python" / "relay" / "tools" / "random_net.py"
 FOLDER = ROOT / "build" / "benchmarks" / "random"
 LEAST_US, LEAST_PART, BELOW = 100, 0.05, 0.6
 
-from relay.tools import random_net  # noqa: E402
+from relay.tools import random_net, tune  # noqa: E402
+from relay.tools.tuning_records import Store  # noqa: E402
 
 
 def network(seed):
@@ -105,6 +113,57 @@ def rank_correlation(kernels):
     return float(np.corrcoef(ranks([e for e, _ in each]), ranks([t for _, t in each]))[0, 1])
 
 
+def measured_candidates(model, relay):
+    """The tuner of a network after all of its candidates were measured, and the best of each group once more."""
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = argparse.Namespace(budget=math.inf)
+        compiler = tune.Compiler([str(relay)], str(model), [], 1, pathlib.Path(folder))
+        tuner = tune.Tuner(arguments, Store(pathlib.Path(folder) / "tuning.db"), compiler)
+        tuner.measure_default()
+        while True:
+            trial = tuner.queue.pop(0) if tuner.queue else {}
+            for key, group in tuner.groups.items() if not trial else ():
+                new = [c for d, c in group.candidates.items() if d not in group.ratios and d not in group.faults]
+                if new:
+                    trial[key] = new[0]
+            if not trial:
+                break
+            tuner.take(trial, tuner.build(0, trial))
+        # The best of many noisy ratios looks better than it is.
+        best = {key: group.candidates[min(group.ratios, key=group.ratio)] for key, group in tuner.groups.items()
+                if group.ratios}  # fmt: skip
+        if best:
+            tuner.take(best, tuner.build(0, best))
+        return tuner
+
+
+def choices(networks, relay=RELAY):
+    """{(network, group): (microseconds of the default, ratio of the best candidate to it)}"""
+    found = {}
+    for name, model in networks.items():
+        tuner = measured_candidates(model[0], relay)
+        for group in tuner.groups.values():
+            again = [ratios[-1][0] for ratios in group.ratios.values() if len(ratios) > 1]
+            found[name, group.name] = group.default_us, min([1.0, *again])
+    return found
+
+
+def print_choices(found, within=0.05):
+    total = sum(us for us, _ in found.values())
+    near = [(us, ratio) for us, ratio in found.values() if ratio >= 1 / (1 + within)]
+    best = sum(us * ratio for us, ratio in found.values())
+    print(f"{'net':>4} {'us':>9} {'best':>6}  group whose default takes over 5 % longer than the best candidate")
+    for (net, name), (us, ratio) in sorted(found.items(), key=lambda f: f[1][0] * (f[1][1] - 1)):
+        if ratio < 1 / (1 + within):
+            print(f"{net:>4} {us:>9.1f} {ratio:>6.2f}  {name}")
+    print(
+        f"the default is within {100 * within:g} % of the best measured candidate for {len(near)} of {len(found)} "
+        f"groups ({100 * len(near) / len(found):.0f} %), which take {100 * sum(us for us, _ in near) / total:.0f} % of "
+        "the time; "
+        f"the best candidates of all groups would take {best / total:.3f} of the time"
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description="Lists kernels of random networks that are far below their ceiling.")
     parser.add_argument("--seeds", default="1-40", metavar="A-B", help="seeds of the random networks (default 1-40)")
@@ -135,11 +194,15 @@ def main():
     parser.add_argument(
         "--relay", default=RELAY, metavar="PATH", help="the relay program to run (default: this build's)"
     )
+    parser.add_argument("--candidates", action="store_true", help="measure the candidates of all groups instead")
     arguments = parser.parse_args()
     if arguments.zoo:
         networks = zoo_networks(arguments.zoo, arguments.seed)
     else:
         networks = random_networks(*map(int, arguments.seeds.split("-")))
+    if arguments.candidates:
+        print_choices(choices(networks, arguments.relay))
+        return 0
     kernels = measure(networks, arguments.relay, arguments.target)
     found, large = far_below(kernels, arguments.least, arguments.part, arguments.below)
     wide = max(map(len, ["net", *networks]))

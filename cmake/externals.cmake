@@ -66,7 +66,7 @@ macro(relay_find_external external out)
     elseif("${external}" STREQUAL "<oneapi/>")
       target_include_directories(${${out}} SYSTEM INTERFACE "${RELAY_DNNL_INCLUDE}")
       target_link_libraries(${${out}} INTERFACE "${RELAY_DNNL}")
-    elseif("${external}" MATCHES "^<(protozero/|flatbuffers/|xxhash\\.h)>$")
+    elseif("${external}" MATCHES "^<(protozero/|flatbuffers/|xxhash\\.h|CL/)>$")
       # Headers only, in the compiler's own search path.
     elseif("${external}" STREQUAL "<llvm/>")
       relay_find_llvm()

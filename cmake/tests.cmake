@@ -79,13 +79,22 @@ endif()
 add_executable(relay_op_proofs test/ops/prove.cpp test/ops/checks.cpp test/ops/variants.cpp)
 add_executable(relay_op_cases test/ops/cases.cpp test/ops/variants.cpp)
 add_executable(relay_op_projects test/ops/projects.cpp test/ops/checks.cpp test/ops/variants.cpp)
-foreach(program relay_op_proofs relay_op_cases relay_op_projects)
+add_executable(relay_op_device test/ops/on_device.cpp test/ops/checks.cpp test/ops/variants.cpp)
+foreach(program relay_op_proofs relay_op_cases relay_op_projects relay_op_device)
   relay_test_program(${program})
   target_link_libraries(${program} PRIVATE relay_all)
 endforeach()
+# A slice of the operators' examples on an OpenCL device; make test-devices runs all. 77: there is none.
+relay_add_test(op_device.opencl 60 relay_op_device --target opencl --first --every 8)
+set_tests_properties(op_device.opencl PROPERTIES SKIP_RETURN_CODE 77)
 foreach(shard 1 2)
   relay_add_test(op_proofs.${shard}of2 20 relay_op_proofs --short --fail --shard ${shard}/2)
 endforeach()
+
+# An OpenCL library with faults, for test/python/runtime/test_opencl.py.
+add_library(relay_faulty_opencl MODULE test/tools/faulty_opencl.c)
+target_compile_options(relay_faulty_opencl PRIVATE -fvisibility=default)
+target_link_libraries(relay_faulty_opencl PRIVATE ${CMAKE_DL_LIBS})
 
 # A tool in C that has the runtime without the virtual machine.
 add_executable(relay_without_vm test/tools/without_vm.c)
@@ -110,10 +119,10 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 500 programs, and `make test-long` runs 10,000.
+# The same of the program fuzzer: 1,000 programs.
 if(TARGET relay_fuzz_programs)
-  foreach(first 1 251)
-    relay_add_test(fuzz_programs.from${first} 30 relay_fuzz_programs --seed ${first} --cases 250)
+  foreach(first 1 501)
+    relay_add_test(fuzz_programs.from${first} 60 relay_fuzz_programs --seed ${first} --cases 500)
   endforeach()
 endif()
 

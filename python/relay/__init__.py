@@ -17,7 +17,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import analysis, byoc, dataflow_pattern, nn, quantize, te, transform
+from . import analysis, byoc, dataflow_pattern, decoding, nn, quantize, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .absent import absent
@@ -27,6 +27,7 @@ from .data import params, values
 from .data.arrays import array
 from .data.params import load_param_dict, save_param_dict
 from .data.values import *  # noqa: F403
+from .decoding import generate
 from .errors import CompileError, Diagnostic, InputError, InternalError
 from .export import to_stablehlo
 from .frontend import from_module as from_pytorch
@@ -46,6 +47,7 @@ from .run import html as _displays  # noqa: F401
 from .run.build_module import *  # noqa: F403
 from .run.compiled import Compiled, Port, compile, evaluate, load
 from .run.explorer import Explorer, explore
+from .run.tuning import Tuning, tune
 from .script import DataType, Script, ScriptError, data_type, script, unroll
 from .transform import differentiation, mixed_precision, run_passes, weights
 from .transform.differentiation import grad, hessian, hvp, jvp, value_and_grad, vjp
@@ -90,6 +92,7 @@ __all__ = [
     "Script",
     "ScriptError",
     "ScopeBuilder",
+    "Tuning",
     "TypeFunctor",
     "TypeMutator",
     "TypeVisitor",
@@ -99,11 +102,13 @@ __all__ = [
     "byoc",
     "compile",
     "data_type",
+    "decoding",
     "dataflow_pattern",
     "evaluate",
     "explore",
     "expr_functor",
     "from_pytorch",
+    "generate",
     "grad",
     "hessian",
     "hvp",
@@ -121,6 +126,7 @@ __all__ = [
     "save_param_dict",
     "script",
     "transform",
+    "tune",
     "unroll",
     "type_functor",
     "value_and_grad",

@@ -21,11 +21,11 @@ def _extension():
     return core
 
 
-def _import_file(path: str, shapes: dict[str, list[int]]):
-    """Imports a file of PyTorch or Keras, which takes the package, and PyTorch or h5py."""
+def _import_file(path: str, shapes: dict[str, list[int]], layout: str):
+    """Imports a file of PyTorch, Keras or TensorFlow, which takes the package, and PyTorch or h5py."""
     from relay.frontend.files import import_file
 
-    return import_file(path, shapes)
+    return import_file(path, shapes, layout)
 
 
 def main() -> int:
@@ -34,6 +34,10 @@ def main() -> int:
         from relay.repl import main as converse
 
         return converse(sys.argv[2:])
+    if sys.argv[1:2] in (["train"], ["plan-cluster"]):  # written in Python
+        from relay.distribute.command import main as distribute
+
+        return distribute(sys.argv[1:])
     core = _extension()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`

@@ -88,27 +88,66 @@ static PyCompiled compile(const PyModule& m, driver::Options options, bool is_op
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
 
-// The model of a file, through the cache, and its messages.
-static std::pair<PyCompiled, std::vector<std::string>> compile_file(const std::string& path, driver::Options options) {
-  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
+// A model ready to run, and messages about the cache.
+using Ready = std::pair<PyCompiled, std::vector<std::string>>;
+
+static Ready of_ready(driver::ReadyModel ready, std::vector<std::string> notes) {
+  notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
+  PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};
+  if (!out.compiled) out.artifact = std::move(ready.model.artifact);
+  if (ready.cached) out.cached = ready.cached->artifact;
+  return {std::move(out), std::move(notes)};
+}
+
+// The default cache; null, with a note, if it cannot be opened, or if caching is off.
+static std::unique_ptr<cache::Cache> open_cache(std::vector<std::string>& notes) {
+  Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
+  if (cache) return *std::move(cache);
+  notes.push_back(cache.errors()[0].message);
+  return nullptr;
+}
+
+// Runs `prepare` with the default cache, so that Ctrl-C interrupts it. Unset if `prepare` returns none.
+static std::optional<Ready> with_cache(std::function<std::optional<driver::ReadyModel>(cache::Cache*)> prepare) {
   struct Made {
     std::optional<driver::ReadyModel> ready;
     std::vector<std::string> notes;
   };
   std::shared_ptr<Made> made = std::make_shared<Made>();
-  run_interruptibly([made, path, options] {
-    Result<std::unique_ptr<cache::Cache>> cache = cache::open_default_cache();
-    if (!cache) made->notes.push_back(cache.errors()[0].message);
-    Diagnostics warnings;
-    made->ready = value_or_throw(driver::prepare_model(path, options, cache ? cache->get() : nullptr, warnings));
+  run_interruptibly([made, prepare = std::move(prepare)] {
+    const std::unique_ptr<cache::Cache> cache = open_cache(made->notes);
+    made->ready = prepare(cache.get());
   });
-  driver::ReadyModel& ready = *made->ready;
-  std::vector<std::string> notes = std::move(made->notes);
-  notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
-  PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};
-  if (!out.compiled) out.artifact = std::move(ready.model.artifact);
-  if (ready.cached) out.cached = ready.cached->artifact;
-  return {std::move(out), notes};
+  if (!made->ready) return {};
+  return of_ready(*std::move(made->ready), std::move(made->notes));
+}
+
+// The model of a file, through the cache.
+static Ready compile_file(const std::string& path, driver::Options options) {
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
+  return *with_cache([path, options](cache::Cache* cache) -> std::optional<driver::ReadyModel> {
+    Diagnostics warnings;
+    return value_or_throw(driver::prepare_model(path, options, cache, warnings));
+  });
+}
+
+// The program of a model that Python builds from files: from the cache, or none.
+static std::optional<Ready> find_compiled(const std::string& path, const std::string& reader,
+                                          const driver::Options& options) {
+  return with_cache([path, reader, options](cache::Cache* cache) -> std::optional<driver::ReadyModel> {
+    if (!cache) return {};
+    return value_or_throw(driver::find_ready({path, {}, reader}, options, *cache));
+  });
+}
+
+// The same, compiled and added to the cache. `since`: seconds since 1970, before the files were read.
+static Ready compile_and_keep(const std::string& path, const std::vector<std::string>& files, const std::string& reader,
+                              double since, const PyModule& m, driver::Options options) {
+  options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
+  const driver::BuiltModel built{path, files, reader};
+  return *with_cache([built, since, module = m.module, options](cache::Cache* cache) {
+    return std::optional(value_or_throw(driver::compile_and_keep(built, module, options, since, cache)));
+  });
 }
 
 static std::vector<Port> ports(const std::vector<runtime::PortInfo>& infos) {
@@ -336,8 +375,18 @@ void add_compiled(nb::module_& m) {
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));
   m.def("complex", [](const PyModule& m) { return complex_of(m.module); }, nb::arg("module"));
   m.def("containers", [](const PyModule& m) { return containers_of(m.module); }, nb::arg("module"));
+  m.def(
+      "place_on_devices",
+      [](const PyModule& m, const driver::Options& options) {
+        const ir::Module typed = value_or_throw(typing::infer(m.module));
+        return PyModule{value_or_throw(driver::place(typed, options)), m.output_names, m.files};
+      },
+      nb::arg("module"), nb::arg("options"));
   m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("options"));
+  m.def("find_compiled", find_compiled, nb::arg("path"), nb::arg("reader"), nb::arg("options"));
+  m.def("compile_and_keep", compile_and_keep, nb::arg("path"), nb::arg("files"), nb::arg("reader"), nb::arg("since"),
+        nb::arg("module"), nb::arg("options"));
   m.def(
       "load_artifact",
       [](const std::string& path, const driver::Options& options) {

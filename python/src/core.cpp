@@ -26,12 +26,14 @@ static Diagnostics problems_of(nb::handle error) {
   return out;
 }
 
-// A model of PyTorch or Keras as the function `import_file` of Python reads it.
-static Result<ir::Module> import_by_python(const nb::object& import_file, const std::string& path,
-                                           const std::map<std::string, std::vector<int64_t>>& shapes) {
+// A model as the function `import_file` of Python reads it: (module, paths of the files).
+static Result<relay::driver::PythonModel> import_by_python(const nb::object& import_file, const std::string& path,
+                                                           const std::map<std::string, std::vector<int64_t>>& shapes,
+                                                           const std::string& layout) {
   nb::gil_scoped_acquire held;
   try {
-    return nb::cast<PyModule>(import_file(path, shapes)).module;
+    const nb::tuple read = nb::cast<nb::tuple>(import_file(path, shapes, layout));
+    return relay::driver::PythonModel{nb::cast<PyModule>(read[0]).module, nb::cast<std::vector<std::string>>(read[1])};
   } catch (nb::python_error& e) {
     if (e.matches(nb::module_::import_("relay.errors").attr("CompileError"))) return problems_of(e.value());
     return Diagnostic{DiagnosticKind::bad_model,
@@ -52,6 +54,7 @@ NB_MODULE(_core, m) {
   add_arrays(m);
   add_operators(m);
   add_te(m);
+  add_splits(m);
   add_custom_operators(m);
   add_external(m);
   add_types(m);
@@ -71,8 +74,9 @@ NB_MODULE(_core, m) {
       [](const std::vector<std::string>& arguments, const nb::object& import_file) {
         std::vector<const char*> argv;
         for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-        relay::driver::set_python_importer(
-            [&](const std::string& path, const auto& shapes) { return import_by_python(import_file, path, shapes); });
+        relay::driver::set_python_importer([&](const std::string& path, const auto& shapes, const std::string& layout) {
+          return import_by_python(import_file, path, shapes, layout);
+        });
         int status = 0;
         {
           nb::gil_scoped_release released;
@@ -82,8 +86,8 @@ NB_MODULE(_core, m) {
         return status;
       },
       nb::arg("argv"), nb::arg("import_file"),
-      "Runs the command line and returns the exit status. The function reads a model of PyTorch or Keras: (path, "
-      "shapes).");
+      "Runs the command line and returns the exit status. The function reads a model of another framework, (path, "
+      "shapes), and returns the module and the paths of the files that it read.");
   // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "relay/driver/targets.h"
+#include "relay/driver/tuning.h"
 
 namespace relay::python {
 
@@ -48,6 +49,21 @@ struct Keyword<driver::Donated> : Table<driver::Donated> {
   static constexpr const char* type = "Mapping[str, int | str | None] | Iterable[str]";
 };
 template <>
+struct Keyword<driver::DeviceMap> {
+  static constexpr const char* type = "Mapping[str, str]";
+  static bool set(nb::handle value, driver::DeviceMap& out) {
+    std::map<std::string, std::string> names;
+    if (!nb::try_cast(value, names)) return false;
+    for (const auto& [name, device] : names) out[name] = value_or_throw(driver::find_device(device));
+    return true;
+  }
+  static nb::object get(const driver::DeviceMap& value) {
+    nb::dict out;
+    for (const auto& [name, device] : value) out[name.c_str()] = str(device);
+    return value.empty() ? nb::none() : nb::object(out);
+  }
+};
+template <>
 struct Keyword<bool> : Plain<bool> {
   static constexpr const char* type = "bool";
 };
@@ -80,6 +96,7 @@ struct Named {
 constexpr auto find_target = [](const std::string& text) { return driver::find_target(text); };
 constexpr auto target_name = [](const TargetDesc& target) { return target.name; };
 constexpr auto mode_name = [](driver::Mode mode) { return driver::name(mode); };
+constexpr auto precision_name = [](driver::Precision precision) { return driver::name(precision); };
 constexpr auto numerics_name = [](lower::Numerics numerics) { return lower::name(numerics); };
 constexpr auto executor_name = [](const std::optional<runtime::Executor>& e) {
   return e ? runtime::name(*e) : "compiled";
@@ -88,6 +105,8 @@ template <>
 struct Keyword<TargetDesc> : Named<TargetDesc, find_target, target_name> {};
 template <>
 struct Keyword<driver::Mode> : Named<driver::Mode, driver::find_mode, mode_name> {};
+template <>
+struct Keyword<driver::Precision> : Named<driver::Precision, driver::find_precision, precision_name> {};
 template <>
 struct Keyword<lower::Numerics> : Named<lower::Numerics, driver::find_numerics, numerics_name> {};
 template <>
@@ -158,6 +177,7 @@ static driver::Options options_of(const nb::dict& given) {
       set(one.name, one.help, nb::str(one.use.text), member);
   });
   value_or_throw(driver::check_options(out));
+  value_or_throw(driver::load_tuning_records(out));
   return out;
 }
 

@@ -37,7 +37,7 @@ constexpr double tolerance = 1e-4;  // of the largest value: some passes round d
 bool keeps_results(const std::string& name) {
   for (const char* other : {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math",
                             "form_segments", "gradient", "training_forms", "merge_compiler_regions", "merge_composite",
-                            "partition_graph", "to_mixed_precision"})
+                            "partition_graph", "to_mixed_precision", "shorten_weights"})
     if (name == other) return false;
   return true;
 }

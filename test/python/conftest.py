@@ -1,7 +1,11 @@
 """Files of programs that several tests read."""
 
+import os
+
 import pytest
 from programs import CONV, DENSE
+
+os.environ["RELAY_TUNING_RECORDS"] = "off"  # those of the user would change kernels
 
 
 @pytest.fixture

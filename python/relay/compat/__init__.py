@@ -4,7 +4,7 @@ relay.compat.tvm.
     python -m relay.compat SCRIPT.py ARGUMENTS          python -m relay.compat -m pytest tests
 
 IR, types, text, passes, executors and the networks of relay.testing are supported, also under the names of 2019
-(relay.Module, relay.ir_pass, relay.build_config). Unsupported names (te schedules, TIR, RPC, tuning, other devices)
+(relay.Module, relay.ir_pass, relay.build_config). Unsupported names (te schedules, TIR, RPC, other devices)
 raise an error that names the replacement.
 """
 
@@ -24,8 +24,10 @@ _HERE = "relay.compat.tvm"
 
 # Files of a package whose names belong to the package itself here.
 _PARTS = {
+    "tvm.autotvm": "tuner",
     "tvm.ir": "adt affine_type attrs base container expr function memory_pools module op tensor_type type "
     "type_relation",
+    "tvm.meta_schedule": "relay_integration",
     "tvm.relay.analysis": "analysis",
     "tvm.relay.op": "tensor transform reduce algorithm",
     "tvm.relay.op.nn": "nn",

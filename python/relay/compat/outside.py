@@ -11,9 +11,7 @@ from ..absent import reason_of
 
 _SCHEDULES = "schedules are data in Relay: see `relay opt --emit schedule` and docs/tour.md"
 _KERNELS = "the file of an operator contains its computation: see docs/add-an-operator.md"
-_TUNING = (
-    "rules choose kernels from a description of the machine; relay.compile(schedules=...) replaces a schedule by hand"
-)
+_TUNING = "relay.tune() measures the kernels of a whole model, and has no search spaces to define: see docs/tuning.md"
 ONE_DEVICE = "the processor is the only device: tvm.cpu()"
 
 # By the beginning of the name; the longest prefix counts.
@@ -39,8 +37,9 @@ REPLACEMENTS = {
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
     "tvm.relay.debug": "relay.evaluate() returns values; relay.analysis.extract_intermediate_expr() extracts one",
-    "tvm.relay.frontend": "import models from Keras, ONNX, PyTorch or TFLite: tvm.relay.frontend.from_keras, "
-    "from_onnx, from_pytorch, from_tflite",
+    "tvm.relay.frontend": "import models from Caffe, Caffe2, DarkNet, Keras, MXNet, ONNX, PyTorch, TensorFlow or "
+    "TFLite: tvm.relay.frontend.from_caffe, from_caffe2, from_darknet, from_keras, from_mxnet, from_onnx, "
+    "from_pytorch, from_tensorflow, from_tflite",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
     "tvm.relay.op.contrib": "define your own pattern tables: relay.byoc.register_pattern_table",
     "tvm.relay.op.memory": "memory is planned when a program is built",

@@ -7,6 +7,7 @@ The package of that name is not a dependency of Relay, does not flush to the dis
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 
@@ -47,6 +48,15 @@ def write(path: Path, tensors: dict[str, np.ndarray], digest=None) -> int:
     return 8 + len(text) + at
 
 
+def _described(one: dict) -> tuple[str, tuple[int, ...], int, int]:
+    """Returns the code, the shape and the two offsets of a tensor. Raises ValueError, KeyError or TypeError if they are
+    not numbers."""
+    shape, (begin, end) = tuple(one["shape"]), one["data_offsets"]
+    if not all(type(number) is int and number >= 0 for number in (*shape, begin, end)):
+        raise ValueError("a size or an offset is not a number")
+    return str(one["dtype"]), shape, begin, end
+
+
 def read(path: Path, content: bytes) -> dict[str, np.ndarray]:
     """Returns the tensors of a file's content, without a copy. `path` is for messages."""
 
@@ -58,16 +68,12 @@ def read(path: Path, content: bytes) -> dict[str, np.ndarray]:
         raise bad(f"a header of {length} bytes in a file of {len(content)}")
     try:
         header = json.loads(content[8 : 8 + length])
-        items = [
-            (name, one["dtype"], tuple(one["shape"]), one["data_offsets"])
-            for name, one in header.items()
-            if name != "__metadata__"
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        items = [(name, *_described(one)) for name, one in header.items() if name != "__metadata__"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise bad("the header is not that of safetensors") from error
     found = {}
-    for name, code, shape, (begin, end) in items:
-        count = int(np.prod(shape, dtype=object)) if shape else 1
+    for name, code, shape, begin, end in items:
+        count = math.prod(shape)
         if (
             code not in _TYPES
             or not 0 <= begin <= end <= len(content) - 8 - length

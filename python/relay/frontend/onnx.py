@@ -110,7 +110,7 @@ def from_onnx(
     if opset is not None:
         opset = _integer(opset, "opset", "give the version number of an operator set, such as 17")
     source = source_of(model)
-    if source.form == "pytorch":
+    if source.form == "PyTorch model":
         raise wrong_input(f"{source.name} is not an ONNX model", "relay.load(model) or from_pytorch() read it")
     options = (sizes_of(shape), types, opset, freeze_params, import_limits or {})
     if source.bytes is None:

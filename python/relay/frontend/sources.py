@@ -1,5 +1,5 @@
 """The forms of models that load() and compile() accept: a path, bytes, an open binary file, an onnx.ModelProto, or an
-exported PyTorch program, a Keras model."""
+exported PyTorch program, a Keras model, a TensorFlow model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import BinaryIO, Protocol, TypeAlias
 
 from .. import _core
 from ..errors import wrong_input
-from . import keras, pytorch
+from . import keras, pytorch, tensorflow
+from .files import FORMATS, WITH_LAYOUT, import_file
 from .keras.file import is_keras
 
 _WANTED = (
     "give a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, a "
-    "keras.Model"
+    "keras.Model, a tf.compat.v1.GraphDef"
 )
 
 
@@ -50,20 +51,18 @@ class Source:
 
     @property
     def form(self) -> str:
-        """The format: "ONNX model", "TFLite model", "Relay program", "artifact", "pytorch" or "keras"."""
+        """The format: "ONNX model", "TFLite model", "Relay program", "artifact", or one of files.FORMATS."""
         if self.program is not None or self._is_pt2:
-            return "pytorch"
+            return "PyTorch model"
         if self.keras_model is not None or (self.bytes is not None and is_keras(self.bytes)):
-            return "keras"
+            return "Keras model"
         form = _core.form_of(self.name) if self.bytes is None else _core.form_of_bytes(self.name, self.bytes)
-        if form != "PyTorch model":
-            return "keras" if form == "Keras model" else form
-        if pytorch.is_script_file(self.name):
+        if form == "PyTorch model" and pytorch.is_script_file(self.name):
             raise wrong_input(
                 f"{self.name} is a TorchScript file, which does not describe its inputs",
                 f"give example inputs: relay.compile({self.name!r}, (example,)), or relay.from_pytorch()",
             )
-        return "pytorch"
+        return form
 
     @property
     def _is_pt2(self) -> bool:
@@ -74,14 +73,24 @@ class Source:
 
     @property
     def is_read_by_python(self) -> bool:
-        return self.form in ("pytorch", "keras")
+        return self.form in FORMATS
 
-    def module(self, shapes: dict) -> _core.IRModule:
-        """Imports a source of the format "pytorch" or "keras", with these sizes of inputs."""
-        if self.form == "keras":
-            if self.keras_model is not None:
-                return keras.from_keras(self.keras_model, shapes, layout="NHWC")[0]
-            return keras.import_file(self.name, self.bytes, shapes)
+    def module(self, shapes: dict, layout: str = "") -> _core.IRModule:
+        """Imports a source of one of files.FORMATS, with these sizes of inputs.
+
+        layout: the order of the axes of images, "NCHW", or that of the model if empty.
+        """
+        form = self.form
+        if layout and form not in WITH_LAYOUT:
+            raise wrong_input(f"a layout is given, and the images of {self.name} keep their order", "leave it out")
+        if self.keras_model is not None:
+            return keras.from_keras(self.keras_model, shapes, layout=layout or "NHWC")[0]
+        if form == "Keras model":
+            return keras.import_ordered(self.name, self.bytes, shapes, layout)
+        if form == "TensorFlow model" and self.bytes is not None:
+            return tensorflow.import_content(self.name, self.bytes, shapes, layout)
+        if form != "PyTorch model":
+            return import_file(self.name, shapes, layout)[0]
         if self.program is not None:
             made = pytorch.from_exported(self.program)
         else:
@@ -121,6 +130,8 @@ def source_of(model) -> Source:
         return Source("<torch.export.ExportedProgram>", program=model)
     if keras.is_live_model(model):
         return Source(f"<{type(model).__name__}>", keras_model=model)
+    if type(model).__name__ == "GraphDef" and hasattr(model, "SerializeToString"):
+        return Source("<GraphDef>", model.SerializeToString())
     if "torch.nn.modules.module.Module" in classes:
         raise wrong_input(
             f"{_kind(model)} is given, which does not describe its inputs",

@@ -1950,14 +1950,15 @@ class qnn:
         units (int or None): Number of output features; None: that of the weight.
         out_dtype (dtype or None): Element type of the sum, which must be int32."""
     @staticmethod
-    def dequantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'float32', axis: int = -1) -> Expr:
+    def dequantize(data: Expr | TupleWrapper, input_scale: Expr | TupleWrapper, input_zero_point: Expr | TupleWrapper, out_dtype: str | None = 'float32', axis: int = -1, block: int = 0) -> Expr:
         """Converts quantised integers to floats: (data - zero point) * scale.
 
-        data: integers, any shape
-        input_scale: () or (C,), a float
-        input_zero_point: () or (C,), an integer
+        data: integers or elements of a storage type, any shape
+        input_scale: () or (C,), or one for each block, a float
+        input_zero_point: () or (C,), or one for each block, an integer
         out_dtype (dtype): The element type of the result.
-        axis (int): The axis along which scales and zero points vary."""
+        axis (int): The axis along which scales and zero points vary.
+        block (int): Number of neighbours along the axis that share a scale and a zero point, which then have the data's rank; 0: one value, or one for each index of the axis."""
     @staticmethod
     def erf(x: Expr | TupleWrapper, scale: Expr | TupleWrapper, zero_point: Expr | TupleWrapper, output_scale: Expr | TupleWrapper, output_zero_point: Expr | TupleWrapper) -> Expr:
         """The error function of quantised numbers.

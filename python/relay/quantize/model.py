@@ -127,7 +127,8 @@ def quantize_module(
     seconds: of each measurement of time; 0 measures none
     labels: classes, an array of integers for each sample, for the accuracy
     options: of relay.compile(), for the measurements
-    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, as in a plan
+    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, group, as in a plan.
+        weights_only needs no data
     """
     if keep_float not in ("auto", "never"):
         raise wrong_input(f"keep_float must be 'auto' or 'never', but is {keep_float!r}", "use 'auto'")

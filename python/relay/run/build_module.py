@@ -42,7 +42,8 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """A device that programs run on. The processor is the only kind."""
+    """A device: the processor, cpu(0), or a further memory of it, cpu(1). Programs cannot be compiled for other
+    kinds."""
 
     device_type: str = "cpu"
     device_id: int = 0

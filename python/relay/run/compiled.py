@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -230,19 +231,22 @@ def load(
     shapes: Shapes | None = None,
     threads: int | None = None,
     import_limits: dict[str, int] | None = None,
+    layout: str | None = None,
 ) -> _core.IRModule | Compiled:
-    """Reads a model: an ONNX, TFLite or Keras model, an exported PyTorch program or a Relay program as a module, a
-    compiled artifact as a callable.
+    """Reads a model: an ONNX, TFLite, Keras or TensorFlow model, an exported PyTorch program or a Relay program as a
+    module, a compiled artifact as a callable.
 
-    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, or a
-    keras.Model.
+    `model`: a path, the bytes of a file, an open binary file, an onnx.ModelProto, a torch.export.ExportedProgram, a
+    keras.Model, or a GraphDef of TensorFlow.
     `shapes`: sizes for inputs that lack them: {"input": (1, 3, 224, 224)}; -1 leaves a size as it is in the model. An
     ONNX input that is a sequence has a list of shapes, {"parts": [(2, 3), (4, 3)]}, and takes a tuple of as many
     arrays. An optional input has a list of one shape; with None, it is dropped.
     `import_limits`: limits for the import of an untrusted file, by name: {"calls": 4_000_000} of operators,
     "nodes" converted, bytes of "constants" computed. See docs/security.md for the defaults.
+    `layout`: the order of the axes of images that a Keras or TensorFlow model takes and returns: "NCHW", or "NHWC" as
+    in the file, which is the default.
     """
-    given = {"shapes": shapes, "threads": threads, "import_limits": import_limits}
+    given = {"shapes": shapes, "threads": threads, "import_limits": import_limits, "layout": layout}
     options = options_of(given)
     source = source_of(model)
     if source.form == "artifact":
@@ -250,7 +254,9 @@ def load(
         return _loaded(source, options)
     shapes = options["shapes"] or {}
     if source.is_read_by_python:
-        return source.module(shapes)
+        return source.module(shapes, options["layout"] or "")
+    if options["layout"]:
+        raise wrong_input(f"a layout is given, and the images of {source.name} keep their order", "leave it out")
     limits = options["import_limits"] or {}
     if source.bytes is None:
         return _core.load(source.name, shapes, import_limits=limits)
@@ -313,15 +319,36 @@ def compile(
             warnings.warn(note, stacklevel=2)
         return Compiled(core)
     if not is_module:
-        model = load(source, shapes=options.get("shapes"), import_limits=options.get("import_limits"))
+        model = load(
+            source,
+            shapes=options.get("shapes"),
+            import_limits=options.get("import_limits"),
+            layout=options.get("layout"),
+        )
     elif how["shapes"]:
         model = model.bind_shapes(how["shapes"])
     context = PassContext.current()
     if context.changes_compilation:
+        model = _core.place_on_devices(model, how)
         if how["external"]:  # inspects the program before any pass
             model = _core.partition_for(model, how["external"])
         model = context.optimised(model, how["opt_level"], how["mode"])
     return Compiled(_core.compile(model, how, context.changes_compilation))
+
+
+def compiled_from(
+    path: str, files: list[str], reader: str, module: Callable[[], _core.IRModule], **options: Unpack[CompileOptions]
+) -> tuple[Compiled, list[str]]:
+    """Returns the compiled program that `module` builds from the contents of files, and messages about the cache. If
+    the cache has it, `module` is not called.
+
+    path: names the model, in `relay cache ls` too; a file or a folder. reader: names the builder, with its version.
+    """
+    how, since = options_of(options), time.time()
+    found = _core.find_compiled(path, reader, how)
+    if found is None:
+        found = _core.compile_and_keep(path, files, reader, since, module(), how)
+    return Compiled(found[0]), found[1]
 
 
 def evaluate(module: _core.IRModule, inputs: object, *, precision: str = "native") -> Outcome:

@@ -40,6 +40,11 @@ def _donated(donate: Mapping[str, int | str | None] | Iterable[str]) -> dict[str
     return dict.fromkeys([donate] if isinstance(donate, str) else donate)
 
 
+def _devices_of(devices: Mapping) -> dict[str, str]:
+    """Returns the names of devices by operator."""
+    return {name: str(device) for name, device in devices.items()}
+
+
 def _schedules_of(schedules: Mapping[str, str] | Mapping[int, str] | str) -> dict[str, str]:
     """Returns the schedules by group, whose name or number is text."""
     if isinstance(schedules, str):
@@ -48,7 +53,12 @@ def _schedules_of(schedules: Mapping[str, str] | Mapping[int, str] | str) -> dic
 
 
 # The forms of values that Python accepts in addition to the compiler's.
-_FORMS: dict[str, Callable] = {"shapes": _shapes_of, "schedules": _schedules_of, "donate": _donated}
+_FORMS: dict[str, Callable] = {
+    "shapes": _shapes_of,
+    "schedules": _schedules_of,
+    "donate": _donated,
+    "devices": _devices_of,
+}
 
 
 def options_of(given: dict) -> _core.Options:

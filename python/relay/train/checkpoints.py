@@ -27,14 +27,15 @@ from .program import MICRO
 from .step import Step
 
 FORMAT = 1
-_HIDDEN = ".writing-"
+HIDDEN = ".writing-"
 
 
-def _digest():
+def new_digest():
+    """Returns the hash of a file's checksum."""
     return hashlib.blake2b(digest_size=16)
 
 
-def _flush(folder: Path) -> None:
+def flush(folder: Path) -> None:
     """Flushes the names in a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -43,15 +44,15 @@ def _flush(folder: Path) -> None:
         os.close(handle)
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Writes a file that is either the old one or the new one after a crash."""
-    hidden = path.with_name(f"{_HIDDEN}{path.name}")
+    hidden = path.with_name(f"{HIDDEN}{path.name}")
     with open(hidden, "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
     os.replace(hidden, path)
-    _flush(path.parent)
+    flush(path.parent)
 
 
 def identity(step: Step) -> dict[str, Any]:
@@ -125,18 +126,18 @@ class Checkpoints:
 
     def _write(self, manifest: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         name = f"step-{manifest['step']:08d}" + (f".{manifest['micro']}" if manifest["micro"] else "")
-        hidden = self.folder / f"{_HIDDEN}{name}"
+        hidden = self.folder / f"{HIDDEN}{name}"
         try:
             self._remove_hidden()
             hidden.mkdir(parents=True)
             self._write_parts(hidden, manifest, arrays)
-            _flush(hidden)
+            flush(hidden)
             place = self.folder / name
             if place.exists():  # of a step that was skipped, or a training that went back
-                os.rename(place, self.folder / f"{_HIDDEN}{name}.old")
+                os.rename(place, self.folder / f"{HIDDEN}{name}.old")
             os.rename(hidden, place)
-            _flush(self.folder)
-            _write_text(self.folder / "latest", name)
+            flush(self.folder)
+            write_text(self.folder / "latest", name)
             self._remove_hidden()
         except OSError as error:
             shutil.rmtree(hidden, ignore_errors=True)
@@ -149,7 +150,7 @@ class Checkpoints:
 
     def _remove_hidden(self) -> None:
         if self.folder.is_dir():
-            for left in self.folder.glob(f"{_HIDDEN}step-*"):
+            for left in self.folder.glob(f"{HIDDEN}step-*"):
                 shutil.rmtree(left, ignore_errors=True)
 
     def _write_parts(self, hidden: Path, manifest: dict, arrays: dict[str, np.ndarray]) -> None:
@@ -159,16 +160,16 @@ class Checkpoints:
         }
         manifest["files"] = {}
         for number, pieces in enumerate(_pieces(arrays, self.shard_bytes)):
-            file, digest = f"part-{number:05d}.safetensors", _digest()
+            file, digest = f"part-{number:05d}.safetensors", new_digest()
             named = {f"{name}@{begin}" if begin else name: piece for name, begin, piece in pieces}
             size = safetensors.write(hidden / file, named, digest)
             manifest["files"][file] = {"bytes": size, "blake2b": digest.hexdigest()}
             for name, begin, piece in pieces:
                 manifest["tensors"][name]["pieces"].append([file, begin, len(piece) if piece.ndim else 1])
         text = json.dumps(manifest, indent=1, sort_keys=True)
-        _write_text(
+        write_text(
             hidden / "manifest.json",
-            json.dumps({"blake2b": _checksum(text), "manifest": manifest}, indent=1, sort_keys=True),
+            json.dumps({"blake2b": checksum(text), "manifest": manifest}, indent=1, sort_keys=True),
         )
 
     # --- loading ------------------------------------------------------------------------------------------------------
@@ -227,7 +228,7 @@ class Checkpoints:
         try:
             outer = json.loads(self._bytes(path))
             manifest = outer["manifest"]
-            intact = _checksum(json.dumps(manifest, indent=1, sort_keys=True)) == outer["blake2b"]
+            intact = checksum(json.dumps(manifest, indent=1, sort_keys=True)) == outer["blake2b"]
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(path, "this is not the manifest of a checkpoint") from error
         if not intact:
@@ -284,7 +285,7 @@ class Checkpoints:
                 wanted.setdefault(file, []).append((name, begin, rows))
         for file, pieces in wanted.items():
             path, facts = folder / file, manifest["files"][file]
-            content, digest = self._bytes(path), _digest()
+            content, digest = self._bytes(path), new_digest()
             digest.update(content)
             if len(content) != facts["bytes"]:
                 raise self._damaged(path, f"{len(content)} bytes, and {facts['bytes']} were written")
@@ -300,7 +301,8 @@ class Checkpoints:
         return out
 
 
-def _checksum(text: str) -> str:
-    digest = _digest()
+def checksum(text: str) -> str:
+    """Returns the checksum of a text."""
+    digest = new_digest()
     digest.update(text.encode())
     return digest.hexdigest()

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import bad_option, wrong_input
+from ..trackers import Tracker, flat
 from .checkpoints import Checkpoints
 from .data import Batches, as_data
 from .step import NotFinite, Step
@@ -99,6 +100,7 @@ def fit(
     save_every: int | None = None,
     resume: bool = True,
     hooks: Iterable[Hook] = (),
+    trackers: Iterable[Tracker] = (),
     progress: bool = True,
 ) -> Run:
     """Trains until step number `steps`, or for `epochs` passes over the data, and returns the run with its losses.
@@ -108,6 +110,7 @@ def fit(
     checkpoints: a folder. A training that finds one there goes on from it, unless resume is false. One is saved every
     `save_every` steps (None: after each epoch), at the end, and on Ctrl-C, which then raises KeyboardInterrupt.
     hooks: functions of the run, called after each step in this order.
+    trackers: of relay.trackers.open(), each without a run; they receive loss, rate, metrics and evaluations.
     progress: write a line a second to stderr.
     """
     if (steps is None) == (epochs is None):
@@ -117,9 +120,46 @@ def fit(
     if store is not None and resume:
         store.resume(step, data)
     run = Run(step, data, steps if steps is not None else _last(step, data, epochs))
-    with _Interrupt() as interrupt:
-        _Loop(run, epochs, evaluate, evaluate_every, store, save_every, list(hooks), progress, interrupt).go()
+    hooks = list(hooks)
+    tracked = _Tracked(run, list(trackers), {"steps": steps, "epochs": epochs})
+    with _Interrupt() as interrupt, tracked:
+        _Loop(run, epochs, evaluate, evaluate_every, store, save_every, [*hooks, tracked], progress, interrupt).go()
     return run
+
+
+class _Tracked:
+    """Passes the figures of a run on to trackers; a hook, and a context around the loop."""
+
+    def __init__(self, run: Run, trackers: list[Tracker], length: dict[str, int | None]):
+        self._run, self._trackers, self._evaluations = run, trackers, 0
+        plan = run.step.plan
+        self._config = {key: value for key, value in length.items() if value is not None}
+        self._config |= {"parameters": len(plan.types), "accumulate": plan.accumulate}
+
+    def __enter__(self) -> None:
+        for one in self._trackers:
+            one.start(self._config)
+
+    def __call__(self, run: Run) -> None:
+        if not self._trackers:
+            return
+        rate = run.samples / run.seconds if run.seconds else 0.0
+        self._log(run.number, {"loss": run.loss, "samples_per_second": rate, **flat(dict(run.step.metrics))})
+        self._log_evaluations()
+
+    def _log_evaluations(self) -> None:
+        for number, result in self._run.evaluations[self._evaluations :]:
+            self._log(number, flat(result, "evaluation"))
+        self._evaluations = len(self._run.evaluations)
+
+    def _log(self, number: int, numbers: dict[str, float]) -> None:
+        for one in self._trackers:
+            one.log(number, numbers)
+
+    def __exit__(self, kind, *_) -> None:
+        self._log_evaluations()
+        for one in self._trackers:
+            one.end("finished" if kind is None else "interrupted" if kind is KeyboardInterrupt else "failed")
 
 
 def _last(step: Step, data: Any, epochs: int) -> int | None:

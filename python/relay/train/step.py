@@ -19,7 +19,7 @@ from ..data.arrays import numpy as as_numpy
 from ..errors import InputError, bad_option, wrong_input
 from ..run.compiled import Compiled, compile
 from .explain import first_not_finite
-from .losses import RNG, SCALE, loss_of, prepared
+from .losses import RNG, SCALE, Loss, loss_of, prepared
 from .optimisers import Adam, Optimiser
 from .parameters import flatten, optimiser_of_each, owned, rebuilt
 from .program import KEY, MICRO, STEP, Plan, Program, add_program, step_program
@@ -98,49 +98,18 @@ class Step:
         seed: int = 0,
         **options: Any,
     ):
-        _check_options(precision, accumulate, clip_norm=clip_norm, clip_value=clip_value, ema=ema)
         self._nested = params
-        values = {name: owned(name, value) for name, value in flatten(params).items()}
-        types = {name: TensorType(value.shape, value.dtype.name) for name, value in values.items()}
-        made = loss_of(loss, params, types, batch, outputs)
-        optimisers = self._optimisers(types, optimiser, groups, made.updated)
-        if precision == "float16" and scaler is None:
-            scaler = LossScaler()
-        self.plan = Plan(
-            prepared(made, precision), types, optimisers, accumulate, clip_norm, clip_value, scaler, ema
+        self.loss, self.plan, values = planned(
+            loss, params, batch, optimiser, groups=groups, outputs=outputs, accumulate=accumulate, clip_norm=clip_norm,
+            clip_value=clip_value, scaler=scaler, precision=precision, ema=ema,
         )  # fmt: skip
-        self.loss = made
-        self.arrays = values | {
-            name: np.full(slot.shape, slot.start, slot.dtype) for name, slot in self.plan.state().items()
-        }
-        self._start(seed)
+        self.arrays = starting_arrays(self.plan, values, seed)
         self.batch = self.plan.loss.batch
         self._runners = [_Runner(step_program(self.plan), self.arrays, self.batch, options)]
         if accumulate > 1:
             self._runners.append(_Runner(add_program(self.plan), self.arrays, self.batch, options))
         self.calls = 0
         self.metrics: dict[str, Any] = {}
-
-    def _start(self, seed: int) -> None:
-        if KEY in self.arrays:
-            self.arrays[KEY][0] = seed
-        for name in self.plan.optimisers:
-            if self.plan.ema is not None:
-                self.arrays[f"state/ema/{name}"][...] = self.arrays[name]
-
-    def _optimisers(self, types, default, groups, updated) -> dict[str, Optimiser]:
-        chosen = optimiser_of_each([name for name in types if name not in updated], default, groups)
-        trained = {name: one for name, one in chosen.items() if one is not None}
-        if not trained:
-            raise bad_option("no parameter is trained", "leave one out of the groups that are None")
-        for name, one in trained.items():
-            if not str(types[name].dtype).startswith(("float", "bfloat")):
-                raise wrong_input(
-                    f"parameter `{name}` is a {types[name]}, which has no gradient",
-                    f"pass floats, or leave it as it is with groups={{{name!r}: None}}",
-                )
-            one.check(name, types[name])
-        return trained
 
     # --- running ------------------------------------------------------------------------------------------------------
     def __call__(self, *batch: Any, **named: Any) -> np.ndarray:
@@ -254,6 +223,59 @@ class Step:
         if self.plan.accumulate > 1:
             root, suffix = os.path.splitext(os.fspath(path))
             self._runners[1].compiled.save(f"{root}.add{suffix}")
+
+
+def planned(
+    loss: Any,
+    params: Any,
+    batch: dict | None,
+    optimiser: Optimiser,
+    *,
+    groups: dict | None = None,
+    outputs: tuple[str, ...] | None = None,
+    accumulate: int = 1,
+    clip_norm: float | None = None,
+    clip_value: float | None = None,
+    scaler: LossScaler | None = None,
+    precision: str = "float32",
+    ema: float | None = None,
+) -> tuple[Loss, Plan, dict[str, np.ndarray]]:
+    """Returns the loss, the plan of a step and copies of the parameters by name. The arguments are those of Step."""
+    _check_options(precision, accumulate, clip_norm=clip_norm, clip_value=clip_value, ema=ema)
+    values = {name: owned(name, value) for name, value in flatten(params).items()}
+    types = {name: TensorType(value.shape, value.dtype.name) for name, value in values.items()}
+    made = loss_of(loss, params, types, batch, outputs)
+    optimisers = _optimisers(types, optimiser, groups, made.updated)
+    if precision == "float16" and scaler is None:
+        scaler = LossScaler()
+    plan = Plan(prepared(made, precision), types, optimisers, accumulate, clip_norm, clip_value, scaler, ema)
+    return made, plan, values
+
+
+def starting_arrays(plan: Plan, values: dict[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
+    """Returns the parameters and all state before the first step, by name."""
+    arrays = values | {name: np.full(slot.shape, slot.start, slot.dtype) for name, slot in plan.state().items()}
+    if KEY in arrays:
+        arrays[KEY][0] = seed
+    if plan.ema is not None:
+        for name in plan.optimisers:
+            arrays[f"state/ema/{name}"][...] = arrays[name]
+    return arrays
+
+
+def _optimisers(types: dict, default: Optimiser, groups: dict | None, updated: list[str]) -> dict[str, Optimiser]:
+    chosen = optimiser_of_each([name for name in types if name not in updated], default, groups)
+    trained = {name: one for name, one in chosen.items() if one is not None}
+    if not trained:
+        raise bad_option("no parameter is trained", "leave one out of the groups that are None")
+    for name, one in trained.items():
+        if not str(types[name].dtype).startswith(("float", "bfloat")):
+            raise wrong_input(
+                f"parameter `{name}` is a {types[name]}, which has no gradient",
+                f"pass floats, or leave it as it is with groups={{{name!r}: None}}",
+            )
+        one.check(name, types[name])
+    return trained
 
 
 def _check_options(precision: str, accumulate: int, **limits: float | None) -> None:

@@ -155,6 +155,7 @@ CallCost cost_of(const lower::LoweredFunction& f) {
   for (const lower::Step& step : f.steps)
     if (step.constant) constant.insert(step.writes.begin(), step.writes.end());
   for (const lower::Step& step : f.steps) {
+    if (step.transfer) return {"it copies between devices"};
     if (step.external) return {"it calls an external function"};
     if (step.recurrence) cost.illegal = "it contains the steps of a recurrence";
     if (step.constant) continue;

@@ -1,6 +1,8 @@
 #include "relay/build/lower_program.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "relay/build/constant_work.h"
 #include "relay/build/split_segments.h"
@@ -11,6 +13,8 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/partition/device_domains.h"
+#include "relay/transform/partition/devices.h"
 
 namespace relay::build {
 
@@ -153,9 +157,60 @@ static std::vector<ir::FunctionRef> segments_of(const ir::Module& module) {
   return segments;
 }
 
+// The devices of a program, and of the parameters and results of its functions.
+class ProgramDevices {
+ public:
+  static Result<ProgramDevices> of(const ir::Module& module) {
+    ProgramDevices made;
+    if (!transform::uses_devices(module)) return made;
+    RELAY_ASSIGN(made.domains_, transform::DeviceDomains::of(module, DeviceName()));
+    std::set<std::string> names;
+    for (const auto& [name, f] : module.functions)
+      ir::visit(f, [&](const ir::Expr& e) {
+        const ir::Call* call = ir::as<ir::Call>(e);
+        if (!call || !transform::device_copy_of(*call)) return;
+        for (const DeviceName& device : {made.domains_->device(e), made.domains_->device(call->args[0])})
+          if (!device.is_host() && names.insert(str(device)).second) made.all_.push_back(device);
+      });
+    std::sort(made.all_.begin() + 1, made.all_.end(), [](const DeviceName& a, const DeviceName& b) {
+      return std::tie(a.kind, a.number) < std::tie(b.kind, b.number);
+    });
+    return made;
+  }
+
+  const std::vector<DeviceName>& all() const { return all_; }
+  // Sets the devices of the function in the options of its lowering.
+  void tell(const ir::FunctionRef& f, lower::LowerOptions& lowering) const {
+    lowering.devices = all_;
+    lowering.param_devices.clear(), lowering.result_devices.clear();
+    if (all_.size() == 1) return;
+    for (const ir::VarRef& p : f->params) lowering.param_devices.push_back(indices(ir::Expr(p))[0]);
+    lowering.result_devices = indices(f->body);
+  }
+
+ private:
+  std::vector<int> indices(const ir::Expr& e) const {
+    std::vector<int> out;
+    for (const DeviceName& device : domains_->devices(e)) {
+      const auto at = std::find(all_.begin(), all_.end(), device);
+      RELAY_CHECK(at != all_.end(), "{} is the device of a value, and of no copy", str(device));
+      out.push_back(static_cast<int>(at - all_.begin()));
+    }
+    return out;
+  }
+
+  std::vector<DeviceName> all_{DeviceName{}};
+  std::optional<transform::DeviceDomains> domains_;
+};
+
 static Result<LoweredProgram> lower_graph(const ir::FunctionRef& main, const std::vector<std::string>& output_names,
-                                          const Entry& entry, const lower::LowerOptions& lowering) {
+                                          const Entry& entry, lower::LowerOptions lowering) {
   LoweredProgram out;
+  ir::Module alone;
+  alone.functions[ir::main_function] = main;
+  RELAY_ASSIGN(const ProgramDevices devices, ProgramDevices::of(alone));
+  devices.tell(main, lowering);
+  out.devices = devices.all();
   RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(main, ir::main_function, lowering));
   name_outputs(lowered, output_names);
   op::Conditions all;
@@ -185,12 +240,17 @@ Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entr
   out.entry = conditions_at(entry, *out.module.functions.at(ir::main_function));
   lower::LowerNames names;
   lower::LowerOptions lowering = options.lowering;
-  RELAY_ASSIGN(out.module, split_segments(out.module, options.batch_calls, lowering));
+  // Rows of calls are collected in the host's memory.
+  const BatchCalls batch_calls = transform::uses_devices(out.module) ? BatchCalls::Never : options.batch_calls;
+  RELAY_ASSIGN(out.module, split_segments(out.module, batch_calls, lowering));
+  RELAY_ASSIGN(const ProgramDevices devices, ProgramDevices::of(out.module));
+  out.devices = devices.all();
   const std::vector<ir::FunctionRef> segments = segments_of(out.module);
-  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, options.batch_calls, lowering));
+  RELAY_ASSIGN(std::vector<BatchChoice> choices, choose_batching(out.module, segments, batch_calls, lowering));
   std::vector<lower::LoweredFunction> all;
   for (size_t i = 0; i < segments.size(); ++i) {
     std::string name = format("segment {}", i);
+    devices.tell(segments[i], lowering);
     lowering.calls = choices[i].batching == runtime::Batching::None ? scalar::Expr() : scalar::var("calls");
     RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segments[i], name, lowering, &names));
     all.push_back(lowered);

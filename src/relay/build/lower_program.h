@@ -50,6 +50,7 @@ struct LoweredProgram {
   std::vector<op::Condition> entry;  // of that module's @main
   std::vector<exec::LoweredSegment> segments;
   std::vector<SegmentReport> batching;
+  std::vector<DeviceName> devices;  // the first is the host
 };
 // `entry`: belongs to the module before the passes.
 Result<LoweredProgram> lower_program(const ir::Module& module, const Entry& entry, const ProgramOptions& options);

@@ -19,7 +19,7 @@ static const char* const taken[] = {
     "thread_local", "typeid", "alignas",  "alignof", "decltype",  "noexcept", "constexpr"};
 
 Identifiers::Identifiers() : taken_(std::begin(taken), std::end(taken)) {
-  taken_.insert(std::begin(codegen::c_keywords), std::end(codegen::c_keywords));
+  taken_.insert(codegen::c99.keywords.begin(), codegen::c99.keywords.end());
 }
 
 std::string Identifiers::add(const std::string& name) {

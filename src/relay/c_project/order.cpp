@@ -187,11 +187,11 @@ Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, std::
   }
   Diagnostic d{DiagnosticKind::out_of_memory,
                format("the workspace needs {} bytes, but the limit is {}", memory.workspace_bytes, limit)};
-  d.notes.push_back(format("the peak is step {}, {}:", worst, runtime::name_of(graph, f.steps[worst])));
+  d.notes.push_back(format("the peak is step {}, {}:", worst, runtime::name_of(graph, f, f.steps[worst])));
   for (size_t i = 0; i < lives.size(); ++i)
     if (lives[i].bytes > 0 && lives[i].first <= worst && worst <= lives[i].last)
       d.notes.push_back(format("{} bytes from step {}, {}, to step {}", lives[i].bytes, lives[i].first,
-                               runtime::name_of(graph, f.steps[lives[i].first]), lives[i].last));
+                               runtime::name_of(graph, f, f.steps[lives[i].first]), lives[i].last));
   if (scratch(worst) > 0) d.notes.push_back(format("{} bytes of scratch memory", scratch(worst)));
   d.help = "give a larger --memory-limit, smaller inputs, or a network whose layers have fewer channels there";
   return d;

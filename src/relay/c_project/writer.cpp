@@ -40,6 +40,10 @@ Diagnostics refusals(const runtime::Program& program) {
                                        s.variables[v], join(inputs, ", ")),
                                 "fix the shape of the input: --shape NAME=1,3,224,224"));
   }
+  if (program.devices.size() > 1)
+    out.push_back(
+        not_supported(format("a C project has one memory, but the program also uses {}", str(program.devices[1])),
+                      "compile without --devices, or remove on_device from the program"));
   for (const Segment& segment : program.segments)
     for (const Step& step : segment.steps) {
       if (step.kind != Step::Kind::External) continue;

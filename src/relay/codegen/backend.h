@@ -1,5 +1,5 @@
 // A code generator for one target, as a compilation uses it: kernels are prepared once, and compiled in the background
-// while others are lowered.
+// while others are lowered. codegen/llvm and codegen/c have backends.
 //
 //   const std::unique_ptr<Backend> backend = llvm_backend(target, threads);
 //   backend->check(kernel, text);         for each kernel that a schedule makes
@@ -20,6 +20,8 @@ namespace relay::codegen {
 enum class CodeForm : uint8_t {
   SharedLibrary,  // without undefined symbols
   Object,         // relocatable
+  Source,         // text for another compiler
+  Artifact,       // the form that artifacts contain, and that the runtime loads
 };
 
 // Kernels are passed as lowering made them. The result of each function is the same for any number of threads.
@@ -36,7 +38,7 @@ class Backend {
   // not begun.
   virtual Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,
                                                          const runtime::Program* functions) = 0;
-  // The bytes of a file.
+  // The bytes of a file; bad_option if the backend does not write this form.
   virtual Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                    CodeForm form) = 0;
 };

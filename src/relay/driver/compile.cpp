@@ -5,7 +5,7 @@
 
 #include "relay/build/batch_calls.h"
 #include "relay/build/split_segments.h"
-#include "relay/codegen/c/c_source.h"
+#include "relay/codegen/c/c_backend.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
@@ -19,6 +19,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/devices/opencl.h"
 #include "relay/runtime/threads/thread_pool.h"
 #include "relay/runtime/threads/topology.h"
 #include "relay/text/text.h"
@@ -28,9 +29,16 @@
 
 namespace relay::driver {
 
+Result<ir::Module> place(const ir::Module& typed, const Options& options) {
+  RELAY_ASSIGN(const transform::DevicePlacement placement, placement_of(options.passes.devices));
+  return transform::place_on_devices(typed, placement);
+}
+
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
-  RELAY_RETURN_IF_ERROR(transform::check_devices(typed));
+  if (!options.passes.is_optimised) {
+    RELAY_ASSIGN(typed, place(typed, options));
+  }
   if (options.passes.external.empty() || options.passes.is_optimised) return typed;
   return external::partition(typed, options.passes.external);
 }
@@ -38,8 +46,7 @@ Result<ir::Module> before_passes(const ir::Module& module, const Options& option
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options) {
   std::vector<transform::PassInfo> out;
   if (!options.passes.is_optimised)
-    for (const std::string& name : pipeline(options.passes.opt_level, options.passes.mode).passes)
-      out.push_back(*transform::find_pass(name));
+    for (const std::string& name : pipeline_of(options.passes).passes) out.push_back(*transform::find_pass(name));
   out.insert(out.end(), options.passes.extra_passes.begin(), options.passes.extra_passes.end());
   // After all passes, which leave functions for other compilers unchanged.
   const bool has_external = std::any_of(module.functions.begin(), module.functions.end(), [](const auto& f) {
@@ -52,7 +59,7 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Optio
 Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(check_options(options));
   transform::PassContext context;
-  context.options = pipeline(options.passes.opt_level, options.passes.mode).options;
+  context.options = pipeline_of(options.passes).options;
   context.verify = options.passes.verify;
   context.trace = [&](const transform::PassTrace& trace) {
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});
@@ -73,16 +80,23 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
+static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads) {
+  if (codegen::is_opencl(target)) return codegen::opencl_backend(target);
+  return codegen::llvm_backend(target, threads);
+}
+
 static std::shared_ptr<codegen::Backend> new_backend(const Options& options) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
-  return codegen::llvm_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
+  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
 }
 
 static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
   lower::LowerOptions out{.target = options.lower.target,
                           .numerics = options.lower.numerics,
                           .schedules = options.lower.schedules,
+                          .tuned = options.lower.tuned.decisions,
+                          .trace_plan = options.lower.trace_plan,
                           .strict = options.lower.strict,
                           .refused = options.lower.refused_rules,
                           .injected_bug = options.lower.injected_bug};
@@ -176,6 +190,20 @@ static void count_externals(const runtime::Program& program, CompileReport& repo
       if (step.kind == runtime::Step::Kind::External) ++report.externals[step.kernel].steps;
 }
 
+static void count_copies(const runtime::Program& program, CompileReport& report) {
+  std::map<std::pair<runtime::MemorySpace, runtime::MemorySpace>, CopyReport> rows;
+  for (const runtime::Segment& segment : program.segments)
+    for (const runtime::Step& step : segment.steps) {
+      if (!segment.is_transfer(step)) continue;
+      const runtime::Array& from = segment.arrays[segment.operands[step.args.begin]];
+      const runtime::Array& to = segment.arrays[segment.operands[step.args.begin + 1]];
+      CopyReport& row = rows[{from.memory, to.memory}];
+      row.from = str(program.devices[from.memory]), row.to = str(program.devices[to.memory]);
+      ++row.copies, row.bytes += from.bytes.as_constant().value_or(0);
+    }
+  for (auto& [memories, row] : rows) report.copies.push_back(std::move(row));
+}
+
 Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
 
 static Result<exec::BuildOptions> build_options(const Options& options) {
@@ -184,16 +212,34 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
                            .executor = options.run.executor,
                            .memory_limit = options.run.memory_limit};
   Status runs_here = check_runs_here(options.lower.target);
-  if (runs_here) return build;
-  if (options.run.make_executable) return runs_here.errors();
+  if (runs_here && !codegen::is_opencl(options.lower.target)) return build;
+  if (!runs_here && options.run.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
+}
+
+// The device of this machine that the target names. A program that only leaves the machine runs on the first one.
+static DeviceName opencl_device(const TargetDesc& target) {
+  const Result<runtime::OpenClChoice> choice = runtime::find_opencl_device(target.cpu);
+  return DeviceName{"opencl", choice ? choice->number : 0};
 }
 
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const Options& options, const std::shared_ptr<codegen::Backend>& backend) {
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   build.backend = backend;
+  build.devices = lowered.devices;
+  if (codegen::is_opencl(options.lower.target)) {
+    if (build.devices.size() > 1)
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("the target {} runs all kernels, but the program places some on {}",
+                               options.lower.target.name, str(build.devices[1])),
+                        {},
+                        {},
+                        {},
+                        "leave out the devices, or compile for a CPU"};
+    build.all_on = opencl_device(options.lower.target);
+  }
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
 }
@@ -207,6 +253,21 @@ static int64_t bytes_of_constants(const ir::Module& module) {
       if (c && seen.insert(c)) bytes += static_cast<int64_t>(c->value.bytes());
     });
   return bytes;
+}
+
+// "12 of 30 groups are tuned (records of 2026-11-28)"; empty if none is.
+static std::string tuned_note(const CompileReport& report, const cache::TuningRecords& records) {
+  int64_t tuned = 0;
+  std::string date;
+  for (const GroupReport& group : report.groups) {
+    if (!group.tuned) continue;
+    ++tuned;
+    if (const auto found = records.dates.find(group.key); found != records.dates.end())
+      date = std::max(date, found->second);
+  }
+  if (tuned == 0) return "";
+  return format("{} of {} groups {} tuned (records of {}); --no-tuned leaves the records out", tuned,
+                report.groups.size(), tuned == 1 ? "is" : "are", date);
 }
 
 Result<Compiled> compile(const ir::Module& module, const Options& options) {
@@ -241,11 +302,13 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   for (const exec::LoweredSegment& s : lowered.segments) {
     for (const lower::LoweredGroup& group : s.lowered.groups)
       report.groups.push_back({group.name, group.rule, group.flops, traced.lower.schedules.count(group.name) > 0,
+                               group.key, group.tuned,
                                group.algorithm ? std::string(lower::name(*group.algorithm)) : "",
                                group.gain.saved_ns * 1e-6, group.gain.added_bytes});
     for (const lower::Refusal& refusal : s.lowered.refusals) report.refusals.push_back(lower::str(refusal));
     out.lowered.push_back(s.lowered);
   }
+  if (const std::string note = tuned_note(report, options.lower.tuned); !note.empty()) report.notes.push_back(note);
   report.batching = lowered.batching;
   report.nodes = nodes.report(out.lowered);
 
@@ -264,6 +327,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
   count_calls(*out.built.program, out.lowered, report);
   count_externals(*out.built.program, report);
+  count_copies(*out.built.program, report);
 
   report.executor = lowered.graph ? runtime::Executor::Graph : options.run.executor.value_or(runtime::Executor::Vm);
   if (options.run.make_executable) RELAY_RETURN_IF_ERROR(make_executable(out, options));
@@ -322,12 +386,14 @@ FileForm form_for(const std::string& path) {
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path) {
   const TargetDesc& target = compiled.report.target;
+  const std::shared_ptr<codegen::Backend> backend =
+      compiled.backend ? compiled.backend : new_backend(target, compiled.report.threads);
   if (form == FileForm::Artifact)
     return exec::save(compiled.built,
                       {.target = target,
                        .threads = compiled.report.threads,
                        .executor = compiled.report.executor,
-                       .backend = compiled.backend},
+                       .backend = backend},
                       {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
                       path);
   if (form == FileForm::CProject)
@@ -337,9 +403,11 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path) {
                       {},
                       {},
                       format("relay compile MODEL --emit c-project -o {}", path)};
-  if (form == FileForm::CSource) return write_file(path, codegen::c_source(compiled.built.kernels));
-  const std::shared_ptr<codegen::Backend> backend =
-      compiled.backend ? compiled.backend : codegen::llvm_backend(target, compiled.report.threads);
+  if (form == FileForm::CSource) {
+    const std::shared_ptr<codegen::Backend> writer = codegen::is_opencl(target) ? backend : codegen::c99_backend();
+    RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));
+    return write_file(path, text);
+  }
   RELAY_ASSIGN(std::string bytes,
                backend->emit(compiled.built.kernels, nullptr,
                              form == FileForm::Object ? codegen::CodeForm::Object : codegen::CodeForm::SharedLibrary));

@@ -27,6 +27,8 @@ struct GroupReport {
   std::string name, rule;
   double flops = 0;
   bool scheduled_by_hand = false;
+  std::string key{};        // identifies the computation (lower/schedule_group.h)
+  bool tuned = false;       // true if a tuning record made the schedule
   std::string algorithm{};  // the algorithm that gave the group its form, or ""; by its cost model:
   double saved_ms = 0;      // per run
   int64_t added_bytes = 0;  // of constants that are stored in another form as well
@@ -40,6 +42,13 @@ struct ExternalReport {
   int64_t bytes = 0;    // ... the bytes of its constants
 };
 
+// Copies from one memory to another.
+struct CopyReport {
+  std::string from, to;  // devices
+  int64_t copies = 0;    // steps of all segments
+  int64_t bytes = 0;     // of those of known size, together
+};
+
 struct CompileReport {
   TargetDesc target;
   int threads = 1;
@@ -49,6 +58,7 @@ struct CompileReport {
   std::vector<KernelReport> kernels;
   std::vector<GroupReport> groups;
   std::vector<ExternalReport> externals;
+  std::vector<CopyReport> copies;
   std::vector<build::NodeReport> nodes;        // nodes of the model, in its order
   std::vector<build::SegmentReport> batching;  // by segment, for a program with functions
   double passes_ms = 0, lower_ms = 0, codegen_ms = 0;
@@ -83,7 +93,10 @@ struct Compiled {
   CompileReport report;
 };
 
-// The input of the passes: typed, with the parts for options.passes.external in separate functions.
+// A typed module with the copies that its devices, and those of the options, need.
+Result<ir::Module> place(const ir::Module& typed, const Options& options);
+// The input of the passes: typed, with its copies between devices, and with the parts for options.passes.external in
+// separate functions.
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options);
 // The passes that optimise() runs on such a module, in order.
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);

@@ -7,9 +7,10 @@ namespace relay::driver {
 
 enum class ModelForm : uint8_t {
   Relay,
-  PyTorch,
-  Keras,
   Artifact,
+#define RELAY_PYTHON_FORMAT(form, ...) form,
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
 #define RELAY_FRONTEND(form, ...) form,
 #include "relay/driver/frontends.def"
 #undef RELAY_FRONTEND

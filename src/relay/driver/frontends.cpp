@@ -15,8 +15,10 @@ static constexpr Frontend all[] = {
 const char* name(ModelForm form) {
   switch (form) {
     case ModelForm::Relay: return "Relay program";
-    case ModelForm::PyTorch: return "PyTorch model";
-    case ModelForm::Keras: return "Keras model";
+#define RELAY_PYTHON_FORMAT(form, name, ...) \
+  case ModelForm::form: return name;
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
     case ModelForm::Artifact: return "artifact";
     default: return frontend_of(form)->name;
   }

@@ -24,10 +24,13 @@ namespace relay::driver {
 static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
-    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt; TFLite and Keras models, compiled artifacts, "
-    "exported programs of PyTorch and TorchScript are known by their content";
+    "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt, models of DarkNet in .cfg, Caffe in .prototxt, "
+    "Caffe2 in .pb, MXNet in -symbol.json; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs "
+    "of "
+    "PyTorch and TorchScript are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
+  if (input::is_saved_model(path)) return ModelForm::TensorFlow;
   // Infinite files are not models; load_model() reads pipes to determine their form.
   std::error_code unknown;
   if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
@@ -38,7 +41,7 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx or .tflite file, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a SavedModel, a Relay program or an artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};
@@ -52,8 +55,10 @@ Result<ModelForm> form_of(const std::string& path) {
     head = head.substr(0, 0);
   }
   if (starts_with(head, artifact_magic)) return ModelForm::Artifact;
-  if (input::is_pytorch_model(path, head)) return ModelForm::PyTorch;
-  if (input::is_keras_model(path, head)) return ModelForm::Keras;
+#define RELAY_PYTHON_FORMAT(form, name, package, is_model) \
+  if (input::is_model(path, head)) return ModelForm::form;
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
   const Frontend* known = frontend_by_content(head);
   if (known && known->form != ModelForm::Onnx) return known->form;  // ONNX's first bytes may also begin a text
   size_t dot = path.rfind('.');
@@ -238,8 +243,10 @@ static Status read_foreign(Model& model, const frontend::ImportOptions& options)
 
 const char* python_package(ModelForm form) {
   switch (form) {
-    case ModelForm::PyTorch: return "torch";
-    case ModelForm::Keras: return "h5py";
+#define RELAY_PYTHON_FORMAT(form, name, package, ...) \
+  case ModelForm::form: return package;
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
     default: return nullptr;
   }
 }
@@ -251,7 +258,7 @@ static PythonImporter& python_importer() {
 void set_python_importer(PythonImporter importer) { python_importer() = std::move(importer); }
 bool has_python_importer() { return python_importer() != nullptr; }
 
-static Result<ir::Module> read_by_python(const Model& model, const Options& options) {
+static Result<ir::Module> read_by_python(Model& model, const Options& options) {
   if (!has_python_importer())
     return Diagnostic{
         DiagnosticKind::bad_option,
@@ -260,7 +267,21 @@ static Result<ir::Module> read_by_python(const Model& model, const Options& opti
         {},
         {},
         format("use `python -m relay` with a Python that has the packages relay and {}", python_package(model.form))};
-  return python_importer()(model.path, options.import.shapes);
+  RELAY_ASSIGN(PythonModel read, python_importer()(model.path, options.import.shapes, options.import.layout));
+  model.files = std::move(read.files);
+  return std::move(read.module);
+}
+
+// `layout` is a choice for forms whose files have images in the order (N, H, W, C).
+Status check_layout(const std::string& path, ModelForm form, const std::string& layout) {
+  if (layout.empty() || form == ModelForm::Keras || form == ModelForm::TensorFlow) return ok();
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the layout {} is given, and {} is a {}, whose images keep their order", layout, path, name(form)),
+      {},
+      {},
+      {},
+      "leave it out; a program changes its layout with relay.transform.ConvertLayout"};
 }
 
 Result<Model> load_model(const std::string& path, const Options& options) {
@@ -271,13 +292,17 @@ Result<Model> load_model(const std::string& path, const Options& options) {
   double begin = measure::now();
   Model model;
   model.path = path;
-  model.files.push_back(path);
   RELAY_ASSIGN(model.form, form_of(path));
+  model.files.push_back(path);
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));
   switch (model.form) {
     case ModelForm::Relay: RELAY_RETURN_IF_ERROR(read_program(model, text::load(path, &model.files), options)); break;
-    case ModelForm::PyTorch:
-    case ModelForm::Keras: RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options)); break;
+#define RELAY_PYTHON_FORMAT(form, ...) case ModelForm::form:
+#include "relay/driver/python_formats.def"
+#undef RELAY_PYTHON_FORMAT
+      RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
+      break;
     case ModelForm::Artifact: {
       RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
       break;
@@ -301,6 +326,7 @@ Result<ModelForm> form_of(const std::string& name, std::string_view bytes) {
        {"#[version", "def @", "import \"", "type ", "extern ", "//", "/*"})  // the parser needs the version
     if (starts_with(trim(bytes.substr(0, 256)), begin)) return ModelForm::Relay;
   if (const Frontend* known = frontend_by_content(bytes.substr(0, 64))) return known->form;
+  if (input::is_tensorflow_model("", bytes.substr(0, 64))) return ModelForm::TensorFlow;
   const std::optional<input::ForeignFile> foreign = input::foreign_file(bytes.substr(0, 64));
   return Diagnostic{
       DiagnosticKind::bad_option,
@@ -331,6 +357,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
   Model model;
   model.path = name;
   RELAY_ASSIGN(model.form, form_of(name, bytes));
+  RELAY_RETURN_IF_ERROR(check_layout(model.path, model.form, options.import.layout));
   if (model.form == ModelForm::Relay) {
     std::shared_ptr<const Source> source = std::make_shared<const Source>(Source{name, std::string(bytes)});
     RELAY_RETURN_IF_ERROR(read_program(model, text::parse(source), options));
@@ -343,7 +370,11 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
                         {},
                         {},
                         "write it to a file, and give the path of that file"};
-    if (frontend_of(model.form)) {
+    if (model.form == ModelForm::TensorFlow) {
+      model.path = file.path();
+      RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
+      model.path = name;
+    } else if (frontend_of(model.form)) {
       RELAY_ASSIGN(frontend::ImportOptions import, import_options(options));
       import.content = file.path();
       RELAY_RETURN_IF_ERROR(read_foreign(model, import));

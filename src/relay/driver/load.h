@@ -30,6 +30,8 @@ struct Model {
   const ir::Module& types() const { return form == ModelForm::Artifact ? interface : module; }
 };
 
+// Refuses a layout for a form whose images keep their order. `path` is for the message.
+Status check_layout(const std::string& path, ModelForm form, const std::string& layout);
 // The form by content and extension; a diagnostic if it cannot be determined.
 Result<ModelForm> form_of(const std::string& path);
 Result<Model> load_model(const std::string& path, const Options& options = {});
@@ -38,13 +40,17 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
 // The form of these bytes, by content alone.
 Result<ModelForm> form_of(const std::string& name, std::string_view bytes);
 
-// The package that Python needs to read models of this form: "torch" for programs of PyTorch, "h5py" for Keras; null
+// The package that Python needs to read models of this form (python_formats.def): "torch" for programs of PyTorch; null
 // for forms that the program reads itself.
 const char* python_package(ModelForm form);
 // Reads a model of a form that only Python can read. The Python package sets it while it runs the command line; without
 // it, load_model() refuses such files.
-using PythonImporter = std::function<Result<ir::Module>(const std::string& path,
-                                                        const std::map<std::string, std::vector<int64_t>>& shapes)>;
+struct PythonModel {
+  ir::Module module;
+  std::vector<std::string> files;  // that were read
+};
+using PythonImporter = std::function<Result<PythonModel>(
+    const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes, const std::string& layout)>;
 void set_python_importer(PythonImporter importer);
 bool has_python_importer();
 

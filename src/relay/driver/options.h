@@ -17,8 +17,10 @@
 #include <vector>
 
 #include "relay/build/lower_program.h"
+#include "relay/cache/tuning_records.h"
 #include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
+#include "relay/driver/placement.h"
 #include "relay/lower/plan/options.h"
 #include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
@@ -63,6 +65,7 @@ constexpr Option<Struct, Value> option(const char* name, Value Struct::* member,
 struct ImportOptions {
   std::map<std::string, std::vector<int64_t>> shapes{};
   std::map<std::string, int64_t> import_limits{};
+  std::string layout{};
   std::map<std::string, DType> dtypes{};
   std::optional<int64_t> opset{};
   bool freeze_params = true;
@@ -86,6 +89,10 @@ struct ImportOptions {
               .value = "NAME=N",
               .flag_help = "Limit of the import of an ONNX file: calls, nodes or constants (bytes); docs/security.md "
                            "lists the defaults"}),
+      option("layout", &ImportOptions::layout,
+             "Order of the axes of images that a Keras or TensorFlow model takes and returns: NCHW, or NHWC as in the "
+             "file, which is the default",
+             {.value = "NCHW|NHWC"}),
       option("dtypes", &ImportOptions::dtypes, "Element types by input, which replace those in the file.",
              internal("relay.frontend.from_onnx has it as `dtype`")),
       option("opset", &ImportOptions::opset, "Version of the format's operators, which replaces the file's.",
@@ -106,7 +113,9 @@ struct ImportOptions {
 struct PassOptions {
   int opt_level = default_opt_level;
   Mode mode = Mode::Inference;
+  Precision precision = Precision::AsWritten;
   std::string external{};
+  DeviceMap devices{};
   bool verify = false;
   bool is_optimised = false;
   std::vector<transform::PassInfo> extra_passes{};
@@ -118,9 +127,19 @@ struct PassOptions {
              {.flag = "-O,--opt-level", .most = max_opt_level}),
       option("mode", &PassOptions::mode,
              "Meaning of batch_norm and dropout: inference, or training (statistics and masks of the batch)"),
+      option("precision", &PassOptions::precision,
+             "Types of float32 values: as_written; bf16 or f16 for contractions and operators that follow them, with "
+             "sums in float32; auto for 16 bits in constant weights of products only. `relay verify` states the error"),
       option("external", &PassOptions::external,
              "External compiler that gets the parts of the program that it supports: dnnl (oneDNN)",
              {.value = "COMPILER"}),
+      option("devices", &PassOptions::devices,
+             "Devices by operator, for calls that the program does not place itself: {\"nn.conv2d\": \"cpu:1\"}. "
+             "\"default\" is the device of all other values. Copies between the memories of the devices are planned "
+             "(docs/devices.md).",
+             {.value = "OPERATOR=DEVICE",
+              .flag_help = "Device of an operator's calls that the program does not place itself: nn.conv2d=cpu:1, or "
+                           "default=cpu:1 for all other values (repeat for more; docs/devices.md)"}),
       option("verify", &PassOptions::verify, "Check the program after every pass",
              {.no_flag = "relay opt --passes always checks", .not_in_key = "it only refuses"}),
       option("is_optimised", &PassOptions::is_optimised,
@@ -140,6 +159,10 @@ struct LowerOptions {
   lower::Numerics numerics = lower::Numerics::Fp32;
   std::map<std::string, std::string> schedules{};  // by group: text that replaces the rule's
   build::BatchCalls batch_calls = build::BatchCalls::Automatic;
+  bool no_tuned = false;
+  std::string records{};
+  cache::TuningRecords tuned{};
+  std::function<void(const lower::PlanTrace&)> trace_plan{};
   bool strict = false;
   lower::RuleSet refused_rules{};
   lower::Mutation injected_bug = lower::Mutation::None;
@@ -162,6 +185,15 @@ struct LowerOptions {
              "Let calls of a program's segments wait for each other and run together (docs/runtime.md)",
              {.flag = "--no-batch-calls",
               .flag_help = "Run each call of a segment alone, instead of several calls at once"}),
+      option("no_tuned", &LowerOptions::no_tuned,
+             "Leave out the schedules that `relay tune` has measured (docs/tuning.md)",
+             {.not_in_key = "the records that are used are in the key"}),
+      option("records", &LowerOptions::records,
+             "File with the records of `relay tune`, instead of tuning.db in the folder of the cache",
+             {.value = "FILE", .not_in_key = "the records that are used are in the key"}),
+      option("tuned", &LowerOptions::tuned, "The records.", internal("read from the file")),
+      option("trace_plan", &LowerOptions::trace_plan, "Called after every step of planning.",
+             internal("relay opt sets it", "it only observes")),
       option("strict", &LowerOptions::strict, "Fail if a schedule rule fails, instead of using a slower schedule"),
       option("refused_rules", &LowerOptions::refused_rules, "Rules whose schedules are treated as impossible to build.",
              internal("for tests and relay bisect")),
@@ -221,6 +253,11 @@ struct Options {
   LowerOptions lower{};
   RunOptions run{};
 };
+
+// The passes of these options.
+inline Pipeline pipeline_of(const PassOptions& options) {
+  return pipeline(options.opt_level, options.mode, options.precision);
+}
 
 // Calls visit(option, member) for each option, in the order of the lists. The owner may be const.
 template <class Part, class Visit>

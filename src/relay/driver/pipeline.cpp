@@ -3,7 +3,9 @@
 // the groups, codegen/ makes machine code of the kernels, exec/ makes a program that calls them.
 #include "relay/driver/pipeline.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 namespace relay::driver {
 
@@ -12,12 +14,13 @@ namespace {
 struct LevelledPass {
   const char* pass;
   int level;
-  std::optional<Mode> mode{};  // the only mode that runs it; unset: both
+  std::optional<Mode> mode{};              // the only mode that runs it; unset: both
+  std::vector<Precision> precisions = {};  // that run it; empty: all
 };
 }  // namespace
 
 // The order of passes, for every level and mode.
-static constexpr LevelledPass steps[] = {
+static const LevelledPass steps[] = {
     {"remove_unused_functions", 0},  // keeps only what @main reaches
     {"infer_type", 0},               // all passes below need types
     {"expand_composites", 0},        // attention becomes products and a softmax, ...
@@ -26,6 +29,7 @@ static constexpr LevelledPass steps[] = {
     {"to_graph_normal_form", 0},  // let-bound values become shared nodes: the passes below see dataflow
     {"propagate_constants", 1},   // weights that functions pass on are constants at their uses
     {"plain_layouts", 1},         // drops requested layouts: lowering chooses them
+    {"to_mixed_precision", 0, Mode::Inference, {Precision::BFloat16, Precision::Float16}},
     {"fake_quantization_to_integer", 2, Mode::Inference},  // dequantise, convolve, quantise becomes integer work
     {"fold_constant", 1},                                  // work that depends on weights only is done now
     {"simplify_expr", 2},                                  // x * 1, transpose of transpose, a reshape of a reshape, ...
@@ -34,6 +38,7 @@ static constexpr LevelledPass steps[] = {
     {"backward_fold_scale_axis", 2},
     {"transposed_to_conv2d", 2},  // transposed convolutions with a stride become ordinary ones
     {"fold_constant", 2},         // arithmetic on weights left by the rewrites above is computed now
+    {"shorten_weights", 0, Mode::Inference, {Precision::Auto}},
     {"combine_added_matmul", 2},  // a gradient summed over the uses of a weight is one product
     {"limit_width", 0},           // kernels of thousands of operands become trees of small ones
     {"common_subexpr", 2},        // repeated computations are done once
@@ -60,14 +65,38 @@ Result<Mode> find_mode(const std::string& text) {
                     "inference or training"};
 }
 
-Pipeline pipeline(int level, Mode mode) {
+const char* name(Precision precision) {
+  switch (precision) {
+    case Precision::AsWritten: return "as_written";
+    case Precision::BFloat16: return "bf16";
+    case Precision::Float16: return "f16";
+    case Precision::Auto: return "auto";
+  }
+  return "?";
+}
+
+Result<Precision> find_precision(const std::string& text) {
+  for (Precision p : {Precision::AsWritten, Precision::BFloat16, Precision::Float16, Precision::Auto})
+    if (text == name(p)) return p;
+  return Diagnostic{DiagnosticKind::bad_option,     format("there is no precision '{}'", text), {}, {}, {},
+                    "as_written, bf16, f16 or auto"};
+}
+
+Pipeline pipeline(int level, Mode mode, Precision precision) {
   Pipeline out;
   for (const LevelledPass& step : steps)
-    if (step.level <= level && step.mode.value_or(mode) == mode) out.passes.emplace_back(step.pass);
+    if (step.level <= level && step.mode.value_or(mode) == mode &&
+        (step.precisions.empty() || std::ranges::count(step.precisions, precision)))
+      out.passes.emplace_back(step.pass);
   // Computes the model as written: norms have separate kernels, and results are rounded where the model does.
   out.options = {{"simplify_inference.norms", int64_t{0}},
                  {"simplify_expr.rounding", int64_t{0}},
                  {"fake_quantization_to_integer.exact", int64_t{1}}};
+  if (precision == Precision::BFloat16 || precision == Precision::Float16) {
+    out.options["to_mixed_precision.dtype"] = std::string(precision == Precision::Float16 ? "float16" : "bfloat16");
+    out.options["to_mixed_precision.keep_output"] = int64_t{1};
+    out.options["to_mixed_precision.missing"] = int64_t{2};
+  }
   if (level == 0) out.options["fuse_ops.max_group"] = int64_t{1};
   if (level == 3) out.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
   return out;

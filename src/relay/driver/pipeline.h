@@ -20,12 +20,22 @@ enum class Mode : uint8_t {
 const char* name(Mode mode);  // "inference", "training"
 Result<Mode> find_mode(const std::string& name);
 
+// The types of floats that the model has in float32. Sums of products are in float32 in all of them.
+enum class Precision : uint8_t {
+  AsWritten,
+  BFloat16,  // those of contractions and of operators that follow them (to_mixed_precision)
+  Float16,
+  Auto,  // constant weights of products in float16 or bfloat16, all other values in float32 (shorten_weights)
+};
+const char* name(Precision precision);  // "as_written", "bf16", "f16", "auto"
+Result<Precision> find_precision(const std::string& name);
+
 struct Pipeline {
   std::vector<std::string> passes;
   std::map<std::string, ir::AttrValue> options;  // of passes
 };
 // 0 <= level <= max_opt_level
-Pipeline pipeline(int level, Mode mode = Mode::Inference);
+Pipeline pipeline(int level, Mode mode = Mode::Inference, Precision precision = Precision::AsWritten);
 
 // The passes that a program with control flow, functions or data goes through afterwards: from Relay to the form from
 // which exec/ makes code.

@@ -60,15 +60,22 @@ static Json key_of(const T& value) {
 }
 static Json key_of(const lower::Numerics& numerics) { return lower::name(numerics); }
 static Json key_of(const Mode& mode) { return name(mode); }
+static Json key_of(const Precision& precision) { return name(precision); }
 static Json key_of(const build::BatchCalls& calls) { return static_cast<int>(calls); }
 static Json key_of(const lower::Mutation& bug) { return static_cast<int>(bug); }
 static Json key_of(const lower::RuleSet& rules) { return lower::names(rules); }
 static Json key_of(const std::optional<int64_t>& number) { return number ? Json(*number) : Json(); }
 static Json key_of(const std::optional<runtime::Executor>& e) { return e ? Json(runtime::name(*e)) : Json(); }
+static Json key_of(const cache::TuningRecords& records) { return records.decisions; }
 static Json key_of(const Donated& donate) {
   Json out = Json::object();
   for (const auto& [input, result] : donate)
     out[input] = result ? std::visit([](const auto& key) { return Json(key); }, *result) : Json();
+  return out;
+}
+static Json key_of(const DeviceMap& devices) {
+  Json out = Json::object();
+  for (const auto& [name, device] : devices) out[name] = str(device);
   return out;
 }
 static Json key_of(const std::map<std::string, DType>& dtypes) {
@@ -125,6 +132,60 @@ static bool means_something_here_only(const ir::Module& module) {
   return found;
 }
 
+// Fills in the model that the cache has for this request, or a note. Returns true if there is one. `cache` becomes null
+// if it cannot be used.
+static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, const std::string& request,
+                                  const Options& options, cache::Cache*& cache) {
+  const double begin = measure::now();
+  Result<std::optional<cache::CachedModel>> found = cache->find(path, request);
+  if (!found) {
+    out.notes.push_back(format("the cache is not used: {}", message(found.errors())));
+    cache = nullptr;
+    return false;
+  }
+  if (!*found) return false;
+  Status loaded = load_artifact(out.model, (*found)->artifact, executable_options(options.run));
+  if (!loaded) {
+    out.model = {};
+    out.notes.push_back(format("the cached model cannot be loaded: {}", message(loaded.errors())));
+    RELAY_RETURN_IF_ERROR(cache->remove(**found));
+    return false;
+  }
+  out.executable = out.model.executable;
+  out.model.path = path, out.model.files = {path};
+  out.model.ms = (measure::now() - begin) * 1e3;
+  out.cached = *std::move(*found);
+  return true;
+}
+
+// Compiles the model, and adds it to the cache if there is one.
+static Status compile_into_cache(ReadyModel& out, Options options, double since, const std::string& request,
+                                 cache::Cache* cache) {
+  if (!cache || means_something_here_only(out.model.module)) {
+    RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
+    out.executable = out.compiled->executable;
+    return ok();
+  }
+  // Compiles to a file, which is then loaded, so that code is generated once.
+  RELAY_RETURN_IF_ERROR(check_runs_here(options.lower.target));
+  options.run.make_executable = false;
+  RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
+  const double begin = measure::now();
+  Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
+  Result<std::shared_ptr<runtime::Executable>> loaded =
+      kept ? runtime::load_executable(kept->artifact, executable_options(options.run)) : kept.errors();
+  if (loaded) {
+    out.compiled->backend = nullptr;
+    out.executable = out.compiled->executable = *loaded;
+    out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
+    return ok();
+  }
+  out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
+  RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
+  out.executable = out.compiled->executable;
+  return ok();
+}
+
 Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings) {
   ReadyModel out;
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));  // also where the cache has the model
@@ -137,26 +198,11 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
     RELAY_ASSIGN(ModelForm form, form_of(path));
     if (form == ModelForm::Artifact) cache = nullptr;
   }
-  std::string request = cache_request(options);
-  double begin = measure::now(), since = cache::clock_now();
+  const std::string request = cache_request(options);
+  const double since = cache::clock_now();
   if (cache) {
-    Result<std::optional<cache::CachedModel>> found = cache->find(path, request);
-    if (!found) {
-      out.notes.push_back(format("the cache is not used: {}", message(found.errors())));
-      cache = nullptr;
-    } else if (*found) {
-      Status loaded = load_artifact(out.model, (*found)->artifact, executable_options(options.run));
-      if (loaded) {
-        out.executable = out.model.executable;
-        out.model.path = path, out.model.files = {path};
-        out.model.ms = (measure::now() - begin) * 1e3;
-        out.cached = *std::move(*found);
-        return out;
-      }
-      out.model = {};
-      out.notes.push_back(format("the cached model cannot be loaded: {}", message(loaded.errors())));
-      RELAY_RETURN_IF_ERROR(cache->remove(**found));
-    }
+    RELAY_ASSIGN(bool found, find_in_cache(out, path, request, options, cache));
+    if (found) return out;
   }
   Result<Model> model = load_model(path, options);
   if (!model) return model.errors();
@@ -165,28 +211,28 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   out.executable = out.model.executable;
   if (out.executable) return out;
   options.run.output_names = out.model.output_names;
-  if (!cache || means_something_here_only(out.model.module)) {
-    RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
-    out.executable = out.compiled->executable;
-    return out;
-  }
-  // Compiles to a file, which is then loaded, so that code is generated once.
-  RELAY_RETURN_IF_ERROR(check_runs_here(options.lower.target));
-  options.run.make_executable = false;
-  RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
-  begin = measure::now();
-  Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
-  Result<std::shared_ptr<runtime::Executable>> loaded =
-      kept ? runtime::load_executable(kept->artifact, executable_options(options.run)) : kept.errors();
-  if (loaded) {
-    out.compiled->backend = nullptr;
-    out.executable = out.compiled->executable = *loaded;
-    out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
-    return out;
-  }
-  out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
-  RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
-  out.executable = out.compiled->executable;
+  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request, cache));
+  return out;
+}
+
+static std::string request_of(const BuiltModel& model, const Options& options) {
+  return model.reader + "\n" + cache_request(options);
+}
+
+Result<std::optional<ReadyModel>> find_ready(const BuiltModel& model, const Options& options, cache::Cache& cache) {
+  RELAY_RETURN_IF_ERROR(check_options(options));
+  ReadyModel out;
+  cache::Cache* usable = &cache;
+  RELAY_ASSIGN(bool found, find_in_cache(out, model.path, request_of(model, options), options, usable));
+  return found ? std::optional(std::move(out)) : std::nullopt;
+}
+
+Result<ReadyModel> compile_and_keep(const BuiltModel& model, ir::Module module, Options options, double since,
+                                    cache::Cache* cache) {
+  ReadyModel out;
+  out.model.path = model.path, out.model.files = model.files;
+  out.model.module = std::move(module);
+  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request_of(model, options), cache));
   return out;
 }
 

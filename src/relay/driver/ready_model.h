@@ -25,4 +25,16 @@ struct ReadyModel {
 // `cache` may be null. `warnings` of reading the model are filled in even if reading or compiling fails.
 Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings);
 
+// The same in two steps for a model whose program a caller builds from files, so that it is built only if the cache
+// lacks it. `reader` names the caller and its version.
+struct BuiltModel {
+  std::string path;                // names the model; a file or a folder
+  std::vector<std::string> files;  // the files that determine the program
+  std::string reader;
+};
+Result<std::optional<ReadyModel>> find_ready(const BuiltModel& model, const Options& options, cache::Cache& cache);
+// `since`: the time before the files were read (cache::clock_now()).
+Result<ReadyModel> compile_and_keep(const BuiltModel& model, ir::Module module, Options options, double since,
+                                    cache::Cache* cache);
+
 }  // namespace relay::driver

@@ -12,6 +12,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
   using Change = std::function<void(Options&)>;
   const std::vector<std::pair<const char*, Change>> changes = {
       {"shapes", [](Options& o) { o.import.shapes["x"] = {1, 3}; }},
+      {"layout", [](Options& o) { o.import.layout = "NCHW"; }},
       {"dtypes", [](Options& o) { o.import.dtypes["x"] = DType::int8(); }},
       {"opset", [](Options& o) { o.import.opset = 13; }},
       {"freeze_params", [](Options& o) { o.import.freeze_params = false; }},
@@ -23,6 +24,7 @@ TEST(CacheRequest, DiffersWhereTheArtifactDoes) {
       {"refused_rules", [](Options& o) { o.lower.refused_rules = {lower::Rule{}}; }},
       {"is_optimised", [](Options& o) { o.passes.is_optimised = true; }},
       {"schedules", [](Options& o) { o.lower.schedules["fused_add"] = "x/4"; }},
+      {"devices", [](Options& o) { o.passes.devices["nn.conv2d"] = {"cpu", 1}; }},
       {"donate", [](Options& o) { o.run.donate["x"] = 1; }},
       {"output_names", [](Options& o) { o.run.output_names = {"y"}; }},
       {"features", [](Options& o) { o.lower.target.features = {"+avx2"}; }},

@@ -2,8 +2,6 @@
 // strict mode that is an error that names the rule.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/test_networks.h"
@@ -32,16 +30,6 @@ Outcome run(const Network& c, const Options& options) {
   return {(*out)[0], compiled->report.refusals};
 }
 
-// The largest difference, relative to the largest value.
-double difference(const Tensor& a, const Tensor& b) {
-  double most = 0, largest = 0;
-  for (int64_t i = 0; i < a.elements(); ++i) {
-    most = std::max(most, std::fabs(a.at(i) - b.at(i)));
-    largest = std::max(largest, std::fabs(b.at(i)));
-  }
-  return most / largest;
-}
-
 TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
   const std::vector<lower::Rule> rules = lower::all_rules();
   std::vector<lower::RuleSet> sets{{rules.begin(), rules.end()}};
@@ -53,7 +41,7 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
       SCOPED_TRACE(format("{} without {}", c.name, refused.size() > 1 ? "any rule" : name(*refused.begin())));
       const Outcome got = run(c, options_for("native", refused));
       // Sums of up to 1024 terms in another order, and Winograd's and Strassen's forms: 1e-5 of the largest result.
-      EXPECT_LT(difference(got.result, expected.result), 1e-5);
+      EXPECT_LT(largest_difference(got.result, expected.result), 1e-5);
       if (refused.size() > 1) EXPECT_FALSE(got.refusals.empty());
       for (const std::string& refusal : got.refusals)
         EXPECT_NE(refusal.find("is computed without the schedule rule"), std::string::npos) << refusal;
@@ -96,7 +84,7 @@ TEST(RefusedRules, WhatCodeGenerationRefusesGivesWayToo) {
       Options options = options_for("native", {});
       options.lower.codegen_registers = registers;
       const Outcome got = run(c, options);
-      EXPECT_LT(difference(got.result, expected.result), 1e-5);
+      EXPECT_LT(largest_difference(got.result, expected.result), 1e-5);
       if (!got.refusals.empty()) refused.insert(c.name);
       for (const std::string& refusal : got.refusals) {
         EXPECT_NE(refusal.find("is computed without the schedule rule"), std::string::npos) << refusal;

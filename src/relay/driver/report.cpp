@@ -54,7 +54,8 @@ std::string json(const CompileReport& report, bool times) {
     groups.push_back({{"name", group.name},
                       {"rule", group.rule},
                       {"flops", group.flops},
-                      {"scheduled_by_hand", group.scheduled_by_hand}});
+                      {"scheduled_by_hand", group.scheduled_by_hand},
+                      {"tuned", group.tuned}});
     if (group.algorithm.empty()) continue;
     groups.back()["algorithm"] = group.algorithm;
     groups.back()["saved_ms"] = group.saved_ms;
@@ -68,6 +69,9 @@ std::string json(const CompileReport& report, bool times) {
                         {"steps", e.steps},
                         {"payload_bytes", e.payload},
                         {"constant_bytes", e.bytes}});
+  Json copies = Json::array();
+  for (const CopyReport& c : report.copies)
+    copies.push_back({{"from", c.from}, {"to", c.to}, {"copies", c.copies}, {"bytes", c.bytes}});
   Json donations = Json::array();
   for (const DonationReport& d : report.donations)
     donations.push_back({{"input", d.input},
@@ -87,6 +91,7 @@ std::string json(const CompileReport& report, bool times) {
       {"groups", groups},
       {"kernels", kernels},
       {"external", external},
+      {"copies", copies},
       {"nodes_without_kernel", without_kernel},
       {"batching", batching},
       {"donations", donations},

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "relay/codegen/c/c_source.h"
+#include "relay/codegen/c/c_backend.h"
 #include "relay/codegen/llvm/llvm.h"
 
 namespace relay::driver {
@@ -128,8 +128,13 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
   if (stage == Stage::C) {  // a single file
     std::vector<loop::Kernel> kernels;
     for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
-    return codegen::c_source(kernels);
+    const std::unique_ptr<codegen::Backend> writer =
+        codegen::is_opencl(target) ? codegen::opencl_backend(target) : codegen::c99_backend();
+    return writer->emit(kernels, nullptr, codegen::CodeForm::Source);
   }
+  if (stage != Stage::Loop && codegen::is_opencl(target))
+    return Diagnostic{DiagnosticKind::bad_option, "kernels for OpenCL are source text", {}, {}, {},
+                      "print it with --emit c"};
   std::string out;
   for (size_t i : chosen) {
     const loop::Kernel& kernel = *all.kernels[i];

@@ -6,6 +6,7 @@
 
 #include "relay/measure/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
+#include "relay/target/opencl/opencl.h"
 #include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
 #include "relay/target/x86/x86.h"
@@ -24,8 +25,8 @@ const std::vector<codegen::TargetDef>& all_targets() {
 // Names of devices that are not CPUs, as other frameworks call them.
 static bool is_accelerator(std::string_view text) {
   static const std::set<std::string, std::less<>> devices = {
-      "cuda", "gpu",  "nvptx", "rocm", "hip", "opencl",   "vulkan",  "metal",  "mps",      "webgpu",
-      "xpu",  "sycl", "tpu",   "npu",  "dml", "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
+      "cuda", "gpu", "nvptx", "rocm", "hip",      "vulkan",  "metal",  "mps",      "webgpu",    "xpu",
+      "sycl", "tpu", "npu",   "dml",  "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
   std::string word(text.substr(0, text.find_first_of(":, ")));
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   return devices.contains(word);
@@ -34,8 +35,8 @@ static bool is_accelerator(std::string_view text) {
 static Result<TargetDesc> described_target(std::string_view text) {
   if (is_accelerator(trim(text)))
     return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                      .message = format("Relay compiles for CPUs only, and '{}' is not a CPU", trim(text)),
-                      .help = "leave the target out to compile for this machine's CPU"};
+                      .message = format("Relay compiles for CPUs and OpenCL devices, and '{}' is neither", trim(text)),
+                      .help = "leave the target out to compile for this machine's CPU, or give opencl"};
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     std::vector<std::string> names;
@@ -78,8 +79,19 @@ bool is_native(std::string_view text) {
   return trim(split(colon == std::string_view::npos ? text : text.substr(colon + 1), ',')[0]) == "native";
 }
 
+// The figures of this machine's processor for a device that is the same processor: kernels then have its schedules.
+static TargetDesc as_device(TargetDesc native, const TargetDesc& device) {
+  native.name = device.name, native.triple = device.triple, native.cpu = device.cpu, native.features = device.features;
+  native.has_fma = device.has_fma;
+  return native;
+}
+
 Result<TargetDesc> find_target(std::string_view text) {
   Result<TargetDesc> target = described_target(text);
+  if (target && target::is_cpu_device(*target)) {
+    RELAY_ASSIGN(const TargetDesc native, find_target("native"));
+    return as_device(native, *target);
+  }
   if (target && is_native(text))
     if (const auto found = measure::saved_calibration(*target).figures) apply(*found, *target);
   return target;

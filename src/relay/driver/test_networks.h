@@ -1,6 +1,7 @@
 // Small networks that together use every schedule rule, for the tests of lowering.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "relay/ir/rewrite.h"
@@ -97,6 +98,16 @@ inline ir::Module module_of(const Network& c) {
   Result<ir::Module> typed = typing::infer(*module);
   RELAY_CHECK(typed, "{}", render(typed.errors()));
   return *typed;
+}
+
+// The largest difference, relative to the largest value.
+inline double largest_difference(const Tensor& a, const Tensor& b) {
+  double most = 0, largest = 0;
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    most = std::max(most, std::fabs(a.at(i) - b.at(i)));
+    largest = std::max(largest, std::fabs(b.at(i)));
+  }
+  return most / largest;
 }
 
 }  // namespace relay::driver

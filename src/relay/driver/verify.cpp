@@ -87,7 +87,7 @@ static Outcome compiled_outcome(const Case& c, const Options& options) {
 static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, const ir::Module& module,
                               const Options& options, transform::Applied* applied = nullptr) {
   transform::PassContext context;
-  context.options = pipeline(options.passes.opt_level, options.passes.mode).options;
+  context.options = pipeline_of(options.passes).options;
   context.verify = options.passes.verify;
   Result<ir::Module> after = transform::run_these(module, passes, context);
   if (applied) *applied = context.applied;

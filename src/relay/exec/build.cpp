@@ -1,6 +1,8 @@
 #include "relay/exec/build.h"
 
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/exec/device_code.h"
+#include "relay/exec/on_device.h"
 #include "relay/exec/segment.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/value_code.h"
@@ -20,7 +22,8 @@ std::shared_ptr<codegen::Backend> host_backend(const BuildOptions& options) {
   return options.host ? new_backend(*options.host, options.threads) : target_backend(options);
 }
 
-static Result<Built> finish(Parts parts) {
+static Result<Built> finish(Parts parts, const BuildOptions& options) {
+  if (options.all_on) RELAY_RETURN_IF_ERROR(move_to_device(parts, *options.all_on));
   Built built;
   built.kernels = std::move(parts.kernels);
   built.lowered_steps = std::move(parts.lowered_steps);
@@ -34,9 +37,10 @@ static Result<Built> finish(Parts parts) {
 
 Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& options) {
   Parts parts;
+  parts.program.devices = options.devices;
   RELAY_ASSIGN(runtime::Segment segment, write_segment(lowered, options, parts));
   parts.program.segments.push_back(std::move(segment));
-  return finish(std::move(parts));
+  return finish(std::move(parts), options);
 }
 
 Result<Built> build_program(const ir::Module& module, const std::vector<LoweredSegment>& segments,
@@ -44,6 +48,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
                             const BuildOptions& options) {
   const ir::FunctionRef& main = module.functions.at(ir::main_function);
   Parts parts;
+  parts.program.devices = options.devices;
   Numbers numbers(module, segments, parts);
   RELAY_ASSIGN(runtime::Function entry, value_code(ir::main_function, main, numbers));
   parts.program.functions.push_back(std::move(entry));
@@ -58,7 +63,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
     parts.program.segments.push_back(std::move(made));
   }
   RELAY_ASSIGN(parts.program.signature, signature(main, output_names, parts.program.types, conditions));
-  return finish(std::move(parts));
+  return finish(std::move(parts), options);
 }
 
 const runtime::Program* native_functions(const Built& built, const BuildOptions& options) {
@@ -68,8 +73,12 @@ const runtime::Program* native_functions(const Built& built, const BuildOptions&
 Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const BuildOptions& options) {
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                target_backend(options)->compile(built.kernels, native_functions(built, options)));
+  std::shared_ptr<const codegen::KernelLibrary> code = std::move(library);
+  if (code->source().empty()) {
+    RELAY_ASSIGN(code, with_opencl_source(*built.program, built.kernels, std::move(code)));
+  }
   return runtime::Executable::create(
-      built.program, library,
+      built.program, code,
       {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit});
 }
 

@@ -13,24 +13,13 @@
 #include <optional>
 
 #include "relay/exec/build_options.h"
+#include "relay/exec/built.h"
 #include "relay/exec/lowered_segment.h"
 #include "relay/lower/lower.h"
 #include "relay/runtime/artifacts/artifact.h"
 
 namespace relay::exec {
 
-// A program and the loops of its kernels, by name. Only the kernels that work on constants needed have been compiled.
-struct Built {
-  std::shared_ptr<const runtime::Program> program;
-  std::vector<loop::Kernel> kernels;
-  // By segment: the step of the lowered function that each step is. (Copies come after these, and have no such step.)
-  std::vector<std::vector<int>> lowered_steps;
-  // Figures for reports.
-  int64_t constant_steps = 0;  // steps run here
-  int64_t constant_bytes = 0;  // stored in the program
-  int64_t prepared_bytes = 0;  // of constants that are computed from those when the program is linked
-  double constant_ms = 0;      // for compiling and running them
-};
 Result<Built> build_program(const lower::LoweredFunction& lowered, const BuildOptions& options);
 // Builds a program with functions: `module` as the passes of driver/pipeline.h leave it (value_code.h), with all of its
 // segments. `output_names`: of @main's results; unnamed results get names. `conditions`: constraints that are checked

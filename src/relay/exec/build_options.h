@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "relay/base/device_name.h"
 #include "relay/codegen/backend.h"
 #include "relay/machine/target_desc.h"
 #include "relay/runtime/executable.h"
@@ -14,6 +15,9 @@ struct BuildOptions {
   // The machine that compiles and runs the work on constants if `target` is another machine; unset if the target is
   // this machine.
   std::optional<TargetDesc> host{};
+  std::vector<DeviceName> devices{DeviceName{}};  // of the program; the first is the host
+  // If set, all kernels run on this device, which `devices` does not name.
+  std::optional<DeviceName> all_on{};
   int threads = 0;                              // of the executable and of compilation; 0: all cores
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited

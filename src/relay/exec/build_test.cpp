@@ -112,6 +112,22 @@ TEST(Build, RunsWorkOnConstantsOnceAndDropsWhatIsDead) {
   expect_folded(**e);
 }
 
+// All kernels on a device: the input is copied there, and the result back; results that no kernel writes stay.
+TEST(Build, RunsAllKernelsOnOneDevice) {
+  const BuildOptions options{.target = here(), .all_on = DeviceName{"cpu", 1}};
+  Result<Built> built = build_program(folded(), options);
+  ASSERT_TRUE(built) << render(built.errors());
+  const runtime::Segment& f = built->program->graph();
+  ASSERT_EQ(f.steps.size(), 3u) << runtime::str(*built->program);
+  EXPECT_TRUE(f.is_transfer(f.steps[0]));
+  EXPECT_EQ(f.device_of(f.steps[1]), 1u);
+  EXPECT_TRUE(f.is_transfer(f.steps[2]));
+  EXPECT_EQ(built->lowered_steps[0], (std::vector<int>{-1, 2, -1}));
+  Result<std::shared_ptr<runtime::Executable>> e = build(*built, options);
+  ASSERT_TRUE(e) << render(e.errors());
+  expect_folded(**e);
+}
+
 TEST(Build, SavesAndLoads) {
   Result<Built> built = build_program(folded(), {.target = here()});
   ASSERT_TRUE(built) << render(built.errors());

@@ -144,6 +144,7 @@ class SegmentWriter {
   void find_prepared() {
     constexpr int64_t least = 64 << 10;  // a file's size does not matter below this
     prepared_.resize(lowered_.steps.size());
+    if (options_.all_on) return;  // the host has no code when the program is linked
     std::map<int, int> writers;
     std::map<int, bool> kept;  // arrays that are stored anyway
     for (int output : outputs_)
@@ -340,6 +341,7 @@ class SegmentWriter {
     return out;
   }
 
+  static runtime::MemorySpace memory(const lower::Array& a) { return static_cast<runtime::MemorySpace>(a.device); }
   static runtime::Rows rows(const lower::Array& a) {
     switch (a.rows) {
       case lower::Rows::None: break;
@@ -368,7 +370,7 @@ class SegmentWriter {
       input_shapes_[i] = a ? a->shape : type->shape;
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(input_shapes_[i]));
       uint32_t made = builder_.input(name, a ? a->dtype : type->dtype, std::move(shape));
-      if (a) id_[array_of[i]] = made, builder_.set_rows(made, rows(*a));
+      if (a) id_[array_of[i]] = made, builder_.set_rows(made, rows(*a)), builder_.set_memory(made, memory(*a));
     }
     return ok();
   }
@@ -409,14 +411,14 @@ class SegmentWriter {
       }
       if (h.kind == Kind::Constant && !h.layout.is_row_major()) {
         stored_[holder] = h.value;
-        uint32_t index = constant(h.name, stored_[holder]);
+        uint32_t index = constant(h, stored_[holder]);
         builder_.result(index);
         continue;
       }
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
       uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
       id_[output] = made;
-      builder_.set_rows(made, rows(a));
+      builder_.set_rows(made, rows(a)), builder_.set_memory(made, memory(a));
       if (a.in_place)
         builder_.in_place(made, static_cast<uint32_t>(lowered_.arrays[static_cast<size_t>(a.in_place->input)].index),
                           a.in_place->updates);
@@ -431,8 +433,21 @@ class SegmentWriter {
 
   // --- arrays and steps ---
 
-  uint32_t constant(const std::string& name, const Tensor& value) {
-    return builder_.constant(name, parts_.constant(value), value);
+  uint32_t constant(const lower::Array& a, const Tensor& value) {
+    const uint32_t made = builder_.constant(a.name, parts_.constant(value), value);
+    builder_.set_memory(made, memory(a));
+    return made;
+  }
+
+  // The array in the host's memory: itself, or a temporary to which a step copies it.
+  Result<uint32_t> array_on_host(int index) {
+    RELAY_ASSIGN(const uint32_t made, array(index));
+    if (builder_.memory(made) == runtime::host_memory) return made;
+    if (const auto known = on_host_.find(index); known != on_host_.end()) return known->second;
+    const uint32_t copy = builder_.temporary_like(made, runtime::host_memory);
+    builder_.copy(made, copy);
+    parts_.lowered_steps.back().push_back(-1);
+    return on_host_[index] = copy;
   }
 
   // The program's array, created at its first use.
@@ -449,11 +464,13 @@ class SegmentWriter {
       made = builder_.view(a.name, a.dtype, std::move(shape), whole, std::move(begin));
     } else if (std::map<int, uint32_t>::iterator it = numbers_.find(index); it != numbers_.end()) {
       made = builder_.constant(a.name, it->second, stored_.at(index));
+      builder_.set_memory(made, memory(a));
     } else if (a.kind == Kind::Constant || computed_.count(index)) {
-      made = constant(a.name, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
+      made = constant(a, a.kind == Kind::Constant ? stored(index) : stored_.at(index));
     } else {
       RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
       made = builder_.temporary(a.name, a.dtype, std::move(shape));
+      builder_.set_memory(made, memory(a));
       Expr bytes = scalar::imm(a.dtype.bytes());
       for (const Expr& e : a.layout.physical_shape(a.shape)) bytes = bytes * e;
       RELAY_ASSIGN(SizeExpr stored_bytes, size_(bytes));
@@ -474,7 +491,7 @@ class SegmentWriter {
   }
 
   Status check_indices(const Step& step) {
-    RELAY_ASSIGN(uint32_t indices, array(step.args[0]));
+    RELAY_ASSIGN(uint32_t indices, array_on_host(step.args[0]));
     RELAY_ASSIGN(std::vector<SizeExpr> extents, sizes(step.check->extents));
     const runtime::Rows of_calls = rows(lowered_.arrays[static_cast<size_t>(step.args[0])]);
     builder_.check_indices({step.check->op, place_text(step.check->span), step.check->axes, of_calls}, indices,
@@ -507,6 +524,11 @@ class SegmentWriter {
         RELAY_ASSIGN(uint32_t id, array(arg));
         args.push_back(id);
       }
+      if (step.transfer) {
+        builder_.copy(args[0], args[1]);
+        parts_.lowered_steps.back().push_back(static_cast<int>(s));
+        continue;
+      }
       if (step.external) {
         const uint32_t outputs = static_cast<uint32_t>(step.writes.size());
         builder_.external(parts_.external(*step.external, static_cast<uint32_t>(args.size()) - outputs, outputs), args);
@@ -517,7 +539,7 @@ class SegmentWriter {
       RELAY_ASSIGN(SizeExpr tasks, size_(task_count(step)));
       std::optional<uint32_t> when;
       if (step.when >= 0) {
-        RELAY_ASSIGN(when, array(step.when));
+        RELAY_ASSIGN(when, array_on_host(step.when));
       }
       builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks),
                       when);
@@ -538,51 +560,11 @@ class SegmentWriter {
   std::map<int, uint32_t> numbers_;  // of the program's constants that preparations make
   std::vector<Exprs> input_shapes_;
   std::map<int, uint32_t> id_;
+  std::map<int, uint32_t> on_host_;  // copies of arrays on devices, for the steps of the host
   std::vector<std::pair<uint32_t, uint32_t>> copies_;
 };
 
 }  // namespace
-
-uint32_t Parts::kernel(const loop::Kernel& kernel) {
-  auto [it, fresh] = kernel_numbers_.try_emplace(kernel.name, static_cast<uint32_t>(kernels.size()));
-  if (fresh) {
-    kernels.push_back(kernel);
-    program.kernels.push_back({kernel.name, codegen::scratch_bytes(kernel)});
-  }
-  return it->second;
-}
-
-uint32_t Parts::constant(const Tensor& value) {
-  // Equal constants are merged; large ones are only merged if they are the same memory.
-  bool small = value.bytes() <= small_bytes;
-  uint64_t key = small ? hash(value) : reinterpret_cast<uintptr_t>(value.data());
-  auto [begin, end] = constant_numbers_.equal_range(key);
-  for (; begin != end; ++begin) {
-    const Tensor& other = program.constants[begin->second];
-    if (other.dtype() != value.dtype() || other.shape() != value.shape()) continue;
-    if (small ? equal(other, value) : other.data() == value.data()) return begin->second;
-  }
-  uint32_t number = static_cast<uint32_t>(program.constants.size());
-  program.constants.push_back(value);
-  constant_numbers_.emplace(key, number);
-  return number;
-}
-
-uint32_t Parts::external(const lower::ExternalCode& code, uint32_t inputs, uint32_t outputs) {
-  auto [it, fresh] = external_numbers_.try_emplace({code.library, code.symbol, code.payload},
-                                                   static_cast<uint32_t>(program.externals.size()));
-  if (fresh) {
-    runtime::ExternalEntry entry{code.library, code.symbol, code.payload, {}, inputs, outputs};
-    for (const Tensor& t : code.constants) entry.constants.push_back(constant(t));
-    program.externals.push_back(std::move(entry));
-  }
-  return it->second;
-}
-
-uint32_t Parts::prepared_constant(const Tensor& type) {
-  program.constants.push_back(type);
-  return static_cast<uint32_t>(program.constants.size()) - 1;
-}
 
 Result<runtime::Segment> write_segment(const LoweredFunction& lowered, const BuildOptions& options, Parts& parts) {
   return SegmentWriter(lowered, options, parts).run();

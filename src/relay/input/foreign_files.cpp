@@ -1,7 +1,9 @@
 #include "relay/input/foreign_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "relay/base/text.h"
@@ -12,7 +14,6 @@ static constexpr const char* np_save = "write the array with np.save(path, array
 static constexpr const char* from_torch =
     "export the model with torch.export.save(torch.export.export(model, examples), 'model.pt2'); a state dict goes "
     "beside its module: relay.from_pytorch(model, examples, state_dict=PATH)";
-static constexpr const char* from_tensorflow = "convert it to ONNX, for example with tf2onnx";
 
 static constexpr ForeignFile image{
     "an image", "an image is an input: save its pixels with np.save, then relay run MODEL --input NAME=FILE.npy",
@@ -30,7 +31,8 @@ static constexpr ForeignFile keras{"an HDF5 file, as Keras writes", "give it as 
 static constexpr ForeignFile not_keras{"named as a Keras model, but neither a zip archive nor an HDF5 file",
                                        "save it again with model.save('model.keras')", np_save};
 static constexpr ForeignFile lite{"a TensorFlow Lite model", "give it as the model", np_save};
-static constexpr ForeignFile tensorflow{"a TensorFlow graph", from_tensorflow, np_save};
+static constexpr ForeignFile tensorflow{"named as a TensorFlow graph, but not a GraphDef in binary form",
+                                        "write it with tf.io.write_graph(graph, folder, name, as_text=False)", np_save};
 static constexpr ForeignFile library{
     "a shared library or object file",
     "such code is linked into a program; `relay run` takes the output of --emit artifact", np_save};
@@ -80,6 +82,65 @@ bool is_keras_model(const std::string& path, std::string_view head) {
   return has("config.json") && has("model.weights.h5");
 }
 
+// A GraphDef begins with a node: 0A, its length, 0A, the length of its name, the name.
+static bool begins_with_node(std::string_view head) {
+  size_t at = 1;
+  if (head.empty() || head[0] != '\n') return false;
+  while (at < head.size() && at < 6 && (head[at] & 0x80) != 0) ++at;
+  if (++at + 2 >= head.size() || head[at] != '\n') return false;
+  const size_t length = static_cast<unsigned char>(head[at + 1]);
+  const std::string_view name = head.substr(at + 2, length);
+  const auto fits = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '/' || c == '-';
+  };
+  if (length == 0 || !std::all_of(name.begin(), name.end(), fits)) return false;
+  return name.size() < length || at + 2 + length >= head.size() || head[at + 2 + length] == '\x12';
+}
+
+bool is_saved_model(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path + "/saved_model.pb", unknown);
+}
+
+bool is_tensorflow_model(const std::string& path, std::string_view head) {
+  if (std::filesystem::path(path).filename() == "saved_model.pb" || std::string_view(path).ends_with(".meta"))
+    return !head.empty();
+  if (std::string_view(path).ends_with(".index")) return true;
+  if (begins_with_node(head)) return true;
+  return std::string_view(path).ends_with(".pb") && !head.empty() && head[0] == '\n';
+}
+
+static bool ends_with(std::string_view path, std::string_view end) {
+  return path.size() >= end.size() && path.substr(path.size() - end.size()) == end;
+}
+static bool ends_with_one_of(const std::string& path, std::initializer_list<std::string_view> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return ends_with(path, end); });
+}
+
+bool is_darknet_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".cfg", ".weights"});
+}
+
+bool is_caffe_model(const std::string& path, std::string_view) {
+  return ends_with_one_of(path, {".prototxt", ".caffemodel"});
+}
+
+bool is_caffe2_model(const std::string& path, std::string_view head) {
+  if (!ends_with(path, ".pb") || ends_with(path, "saved_model.pb")) return false;
+  if (head.empty() || (head[0] != '\x0a' && head[0] != '\x12')) return false;
+  size_t at = 1;
+  while (at < head.size() && (head[at] & 0x80)) ++at;  // a length above 127
+  if (++at >= head.size()) return false;
+  // A name is a text; an operator (field 2) begins with its inputs, its outputs or its type.
+  return head[0] == '\x0a' ? head[at] >= ' ' : head[at] == '\x0a' || head[at] == '\x12' || head[at] == '\x22';
+}
+
+bool is_mxnet_model(const std::string& path, std::string_view head) {
+  constexpr std::string_view list_of_arrays("\x12\x01\0\0\0\0\0\0", 8);
+  return starts_with(head, list_of_arrays) || ends_with_one_of(path, {".params", "-symbol.json"}) ||
+         (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
+}
+
 // A zip archive by the name of its first member, which is in the head.
 static const ForeignFile& zip_file(std::string_view head, std::string_view extension) {
   const auto has = [&](const char* name) { return head.find(name) != head.npos; };
@@ -121,9 +182,10 @@ std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view 
   if (head.size() > 8 && head.substr(4, 4) == "TFL3") return lite;
   if (is_safetensors(head)) return weights;
   const std::pair<std::string_view, const ForeignFile*> extensions[] = {
-      {".pt", &torch_file}, {".pth", &torch_file},  {".pt2", &torch_file}, {".ckpt", &torch_file}, {".py", &python},
-      {".h5", &not_keras},  {".keras", &not_keras}, {".tflite", &lite},    {".pb", &tensorflow},   {".so", &library},
-      {".o", &library},     {".png", &image},       {".jpg", &image},      {".jpeg", &image}};
+      {".pt", &torch_file}, {".pth", &torch_file},   {".pt2", &torch_file},  {".ckpt", &torch_file},
+      {".py", &python},     {".h5", &not_keras},     {".keras", &not_keras}, {".tflite", &lite},
+      {".pb", &tensorflow}, {".pbtxt", &tensorflow}, {".so", &library},      {".o", &library},
+      {".png", &image},     {".jpg", &image},        {".jpeg", &image}};
   for (const auto& [end, file] : extensions)
     if (extension == end) return *file;
   return {};

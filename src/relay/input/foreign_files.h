@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace relay::input {
 
@@ -16,9 +17,22 @@ struct ForeignFile {
 // Recognised by the first bytes (64 are enough), or by the extension if those are not conclusive (".py").
 std::optional<ForeignFile> foreign_file(std::string_view head, std::string_view extension = "");
 
-// True for an exported program or a TorchScript file of PyTorch, by its first bytes and the members of its archive.
+// Formats that the Python package reads (driver/python_formats.def), by a file's path and first bytes.
+// An exported program or a TorchScript file: an archive with certain members.
 bool is_pytorch_model(const std::string& path, std::string_view head);
-// True for an HDF5 file, and for an archive with the members of a Keras model.
+// An HDF5 file, or an archive with the members of a Keras model.
 bool is_keras_model(const std::string& path, std::string_view head);
+// .cfg or .weights.
+bool is_darknet_model(const std::string& path, std::string_view head);
+// .prototxt or .caffemodel.
+bool is_caffe_model(const std::string& path, std::string_view head);
+// .pb whose first field is the name of a network or an operator with texts; a graph of TensorFlow begins with a node.
+bool is_caffe2_model(const std::string& path, std::string_view head);
+// .params or .json with a list of nodes.
+bool is_mxnet_model(const std::string& path, std::string_view head);
+// A GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), or a checkpoint (`.index`).
+bool is_tensorflow_model(const std::string& path, std::string_view head);
+// A folder with saved_model.pb, as TensorFlow writes a SavedModel.
+bool is_saved_model(const std::string& path);
 
 }  // namespace relay::input

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "relay/loop/random_kernel.h"
+#include "relay/loop/spread.h"
 
 namespace relay::loop {
 namespace {
@@ -275,6 +276,56 @@ for j in 0..m - 5 {
   y[i, j] = v[i + 100]
 }
 )");
+}
+
+// Runs the tasks of the spread kernel from the last to the first: their order must not matter.
+std::string run_backwards(const Kernel& k, const std::vector<int64_t>& shape, int seed) {
+  Kernel turned = k;
+  turned.task = scalar::var("turned");
+  turned.body = let(k.task, k.tasks - 1 - turned.task, k.body);
+  return run(turned, shape, seed);
+}
+
+TEST(LoopPasses, SpreadKeepsTheMeaning) {
+  int spread_kernels = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    const Kernel k = random_kernel(seed);
+    const FineTasks fine = spread(k);
+    if (scalar::is_int(fine.per_task, 1)) continue;
+    ++spread_kernels;
+    ASSERT_TRUE(verify(fine.kernel).empty()) << render(verify(fine.kernel)) << str(fine.kernel);
+    ASSERT_EQ(run_backwards(fine.kernel, {3}, static_cast<int>(seed)), run(k, {3}, static_cast<int>(seed)))
+        << "seed " << seed << "\n"
+        << str(k) << "became\n"
+        << str(fine.kernel);
+  }
+  EXPECT_GT(spread_kernels, 50);
+}
+
+TEST(LoopPasses, SpreadMovesIndependentLoopsIntoTheTask) {
+  const FineTasks fine = spread(parse(R"(kernel k(x: float32[n, 8, 4], y: float32[n, 8, 4]), shape (n), task i < n {
+  for j in 0..4 {
+    for c in 0..2 {
+      for l in 0..4 {
+        y[i, j * 2 + c, l] = x[i, j * 2 + c, 3 - l]
+      }
+    }
+  }
+})"));
+  EXPECT_TRUE(scalar::is_int(fine.per_task, 32)) << scalar::str(fine.per_task);
+  EXPECT_EQ(scalar::str(fine.kernel.tasks), "n * 32");
+}
+
+// Loops whose iterations share elements stay: sums in memory, shifted writes, indices that are read.
+TEST(LoopPasses, SpreadLeavesLoopsThatShareElements) {
+  for (const char* body : {"y[i, 0] = y[i, 0] + x[i, j]", "y[i, j] = x[i, j] y[i, j + 1] = x[i, j]",
+                           "y[i, index[j]] = x[i, j]", "y[i, j] = y[i, 7 - j]"}) {
+    const FineTasks fine = spread(parse(format(
+        "kernel k(x: float32[n, 8], index: int64[8], y: float32[n, 9]), shape (n), task i < n {{\n  for j in 0..8 "
+        "{{ {} }}\n}}",
+        body)));
+    EXPECT_TRUE(scalar::is_int(fine.per_task, 1)) << body;
+  }
 }
 
 TEST(LoopInterpret, ReportsIndicesOutside) {

@@ -210,8 +210,9 @@ class Lowering {
     out_.steps.push_back(std::move(step));
   }
 
-  void add_external(const Group& g) {
+  void add_opaque(const Group& g) {
     Step step;
+    step.transfer = g.transfer.has_value();
     step.args = step.reads = g.params, step.writes = g.outputs;
     step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
     step.external = g.external;
@@ -220,7 +221,7 @@ class Lowering {
 
   Status lower_group(const Group& g) {
     if (g.check) return add_check(g), ok();
-    if (g.external) return add_external(g), ok();
+    if (g.is_opaque()) return add_opaque(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
     draft.outputs = g.te.outputs;
@@ -269,6 +270,7 @@ class Lowering {
 
     std::map<std::string, KernelFlops> flops = kernel_flops(stages, draft.schedule, options_.target);
     add_lowered(g, name, stages, draft, flops);
+    out_.groups.back().key = std::move(scheduled.key), out_.groups.back().tuned = scheduled.tuned;
     StepsBuilder steps(g);
     for (const BuiltKernel& b : built) {
       te::Tensors results = b.secondary_roots;
@@ -278,6 +280,7 @@ class Lowering {
         Array a;  // an intermediate of this group
         a.name = format("{}.{}", name, t->name), a.shape = t->shape, a.dtype = t->dtype;
         a.layout = draft.layouts.at(t->name);
+        a.device = out_.arrays[g.outputs[0]].device;
         array_of[t->name] = add_array(std::move(a));
       }
       if (!g.steps || !steps.take(b, array_of.at(b.root->name)))
@@ -324,7 +327,7 @@ class Lowering {
                    const std::map<std::string, KernelFlops>& flops) {
     LoweredGroup group;
     group.name = name, group.stages = stages, group.rule = draft.schedule.rule;
-    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources;
+    group.schedule = str(draft.schedule, stages), group.sources = g.te.sources, group.choices = draft.choices.all;
     if (g.form.schedule && draft.used.count(g.form.schedule->rule))  // its loops may have another form
       group.algorithm = g.form.schedule->rule, group.gain = g.form.gain;
     for (const auto& [kernel, count] : flops) group.flops += count.known;

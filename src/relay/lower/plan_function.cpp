@@ -1,10 +1,12 @@
 #include "relay/lower/plan_function.h"
 
 #include <algorithm>
+#include <chrono>
 #include <unordered_map>
 
 #include "relay/ir/rewrite.h"
 #include "relay/lower/algorithms/algorithm.h"
+#include "relay/lower/assign_devices.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/plan/batch.h"
 #include "relay/lower/plan/check_indices.h"
@@ -14,6 +16,8 @@
 #include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
 #include "relay/scalar/simplify.h"
+#include "relay/transform/attributes.h"
+#include "relay/transform/partition/devices.h"
 
 namespace relay::lower {
 
@@ -23,6 +27,17 @@ class Planner {
  public:
   explicit Planner(const LowerOptions& options) : options_(options) {}
   Result<FunctionPlan> run(const ir::FunctionRef& function) {
+    function_ = function;
+#define RELAY_PLAN_STEP(name, purpose) RELAY_RETURN_IF_ERROR(timed(#name, purpose, [&] { return name(); }));
+#include "relay/lower/plan/steps.def"
+#undef RELAY_PLAN_STEP
+    return std::move(plan_);
+  }
+
+ private:
+  // --- the steps of steps.def ----------------------------------------------------------------------------------------
+  Status form_groups() {
+    const ir::FunctionRef& function = function_;
     for (size_t i = 0; i < function->params.size(); ++i)
       RELAY_RETURN_IF_ERROR(add_input(function->params[i], static_cast<int>(i)));
     ir::Expr body = function->body;
@@ -33,24 +48,33 @@ class Planner {
     }
     RELAY_RETURN_IF_ERROR(visit(body));
     add_outputs(values_.at(body.get()));
-    apply_algorithms(plan_, options_, Point::BeforeOrders);
-    choose_order();
-    // The places of windows are known now; halos are chosen later, since whole tiles read further.
-    apply_algorithms(plan_, options_, Point::AfterOrders);
-    apply_algorithms(plan_, options_, Point::Last);
-    split_outputs();
+    return ok();
+  }
+  void join_groups() { apply_algorithms(plan_, options_, Point::BeforeOrders); }
+  // The places of windows are known now; halos are chosen later, since whole tiles read further.
+  void give_forms() { apply_algorithms(plan_, options_, Point::AfterOrders); }
+  void merge_groups() { apply_algorithms(plan_, options_, Point::Last); }
+  void find_in_place() {
     if (!options_.calls) find_in_place_outputs(plan_);
-    make_views(plan_);
-    choose_halos();
-    choose_row_padding();
-    lay_out_views();
-    copy_checked_indices(plan_);
-    copy_external_arrays(plan_);
-    split_recurrences(plan_);
-    return std::move(plan_);
+  }
+  void make_views() { lower::make_views(plan_); }
+  void copy_indices() { copy_checked_indices(plan_); }
+  void copy_opaque() { copy_opaque_arrays(plan_); }
+  void split_recurrences() { lower::split_recurrences(plan_); }
+  Status place_on_devices() { return assign_devices(plan_, options_); }
+
+  template <class Step>
+  Status timed(const char* name, const char* purpose, Step&& step) {
+    const auto begin = std::chrono::steady_clock::now();
+    if constexpr (std::is_void_v<decltype(step())>)
+      step();
+    else
+      RELAY_RETURN_IF_ERROR(step());
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    if (options_.trace_plan) options_.trace_plan({name, purpose, seconds.count(), plan_});
+    return ok();
   }
 
- private:
   int new_array(Array::Kind kind, std::string name, const Exprs& shape, DType dtype) {
     return add_array(plan_, kind, std::move(name), shape, dtype);
   }
@@ -160,9 +184,39 @@ class Planner {
     return ok();
   }
 
+  Transfer transfer_of(const ir::Call& call) const {
+    const ir::Call& copy = *transform::device_copy_of(call);
+    auto index = [&](const char* side) {
+      const std::string name = transform::attribute<std::string>(copy, side, "");
+      const Result<std::optional<DeviceName>> device = transform::device_of(name, call.span);
+      const auto at = std::find(options_.devices.begin(), options_.devices.end(),
+                                device ? device->value_or(DeviceName()) : DeviceName());
+      RELAY_CHECK(at != options_.devices.end(), "the program has no device {}", name);
+      return static_cast<int>(at - options_.devices.begin());
+    };
+    return {index("src_virtual_device"), index("dst_virtual_device")};
+  }
+
+  // A copy to another device. Constants are wherever they are read, and need none.
+  Status add_transfer(const ir::Call& call) {
+    const std::vector<int> from = values_.at(call.args[0].get());
+    if (options_.devices.size() == 1 || plan_.arrays[from.at(0)].kind == Array::Kind::Constant)
+      return values_[&call] = from, ok();
+    Group g;
+    g.params = from;
+    g.te = opaque_stages(plan_, "device_copy", call.type, g.params);
+    add_sources(g.te.sources, {call.span});
+    g.transfer = transfer_of(call);
+    g.outputs = {new_array(Array::Kind::Temporary, g.te.name, g.te.outputs[0]->shape, g.te.outputs[0]->dtype)};
+    values_[&call] = g.outputs;
+    plan_.groups.push_back(std::move(g));
+    return ok();
+  }
+
   Status add_group(const ir::Call& call) {
     RELAY_ASSIGN(std::optional<ExternalCall> external, external_call(call, options_.externals));
     if (external) return add_external(call, *external);
+    if (transform::device_copy_of(call)) return add_transfer(call);
     Group g;
     RELAY_ASSIGN(g.te, group_of(call));
     for (const ir::Expr& a : call.args)
@@ -333,7 +387,7 @@ class Planner {
     for (const Algorithm* a : algorithms_at(Point::AtOrder, options_)) keep.emplace_back(plan_, options_, *a);
     for (size_t gi = 0; gi < plan_.groups.size(); ++gi) {
       Group& g = plan_.groups[gi];
-      if (g.check || g.external) continue;
+      if (g.check || g.is_opaque()) continue;
       Images images = images_of(g);
       if (images == Images::Whole) {
         const bool given = std::any_of(g.params.begin(), g.params.end(), [&](int p) { return channels_last(p); });
@@ -468,6 +522,7 @@ class Planner {
   }
 
   const LowerOptions& options_;
+  ir::FunctionRef function_;
   FunctionPlan plan_;
   std::unordered_map<const ir::ExprNode*, std::vector<int>> values_;
   std::set<int> computed_ahead_;     // results that are constants

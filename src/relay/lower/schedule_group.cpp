@@ -1,9 +1,28 @@
 #include "relay/lower/schedule_group.h"
 
+#include "relay/base/stable_hash.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
+
+std::string group_key(const ScheduleDraft& start, const LowerOptions& options) {
+  const te::Tensors stages = start.stages();
+  std::string text =
+      format("{}\n{}{}{}{}\n", te::str(stages), name(options.numerics), start.streams_weights ? " s" : "",
+             start.is_step ? " step" : "", start.form.by_channels ? " by channels" : "");
+  if (start.form.schedule) text += format("{} {}\n", name(start.form.schedule->rule), start.form.weight);
+  for (const std::string& stage : start.form.reads_halo) text += format("{} reads a halo\n", stage);
+  for (const te::Tensor& t : stages) {
+    const auto layout = start.layouts.find(t->name);
+    const bool constant = start.constants.count(t->name) > 0;
+    if (constant)
+      text += format("{} is constant\n", t->name);
+    else if (layout != start.layouts.end())
+      text += format("{}: {}\n", t->name, layout->second.str());
+  }
+  return format("{:016x}", stable_hash(text));
+}
 
 namespace {
 
@@ -41,10 +60,13 @@ class Attempts {
            const LowerOptions& options)
       : start_(start), outputs_(outputs), name_(name), options_(options) {}
 
-  Attempt without(const RuleSet& rules) const {
+  Attempt without(const RuleSet& rules, const Decisions& decisions = {}) const {
     return attempt(rules, [&](ScheduleDraft& draft) {
+      draft.choices.decisions = decisions;
       apply_rules(draft);
       remove_prefetching_unless_allowed(draft);
+      for (const auto& [key, option] : decisions)
+        if (!draft.choices.obeyed.count(key)) throw InternalError(format("the group has no choice {}={}", key, option));
       for (Rule rule : draft.used)
         if (options_.refused.count(rule)) throw InternalError(format("the rule '{}' is disabled", lower::name(rule)));
     });
@@ -52,7 +74,10 @@ class Attempts {
 
   Attempt plain() const { return attempt({}, schedule_plainly); }
 
+  // `text`: a schedule, or a line of decisions: "decide conv2d.tile=12x2".
   Result<ScheduledGroup> as_given(const std::string& text) const {
+    constexpr std::string_view decide = "decide ";
+    if (text.starts_with(decide)) return as_decided(trim(std::string_view(text).substr(decide.size())));
     ScheduleDraft draft = start_;
     apply_rules(draft);
     ScheduledGroup out;
@@ -74,6 +99,14 @@ class Attempts {
   }
 
  private:
+  Result<ScheduledGroup> as_decided(std::string_view text) const {
+    RELAY_ASSIGN(const Decisions decisions, parse_decisions(text));
+    Attempt made = without({}, decisions);
+    if (!made.refused) return std::move(made.group);
+    made.refused->help = "`relay opt MODEL --emit candidates` lists the choices of each group with their options";
+    return *made.refused;
+  }
+
   template <class Schedules>
   Attempt attempt(const RuleSet& rules, Schedules&& schedule) const {
     Attempt out;
@@ -111,9 +144,15 @@ class Attempts {
   }
 
   static void remove_prefetching_unless_allowed(ScheduleDraft& draft) {
+    auto prefetches = [](const auto& stage) {
+      return !stage.second.prefetch.empty() || !stage.second.prefetch_tile.empty();
+    };
+    const auto& stages = draft.schedule.stages;
+    const bool some = std::any_of(stages.begin(), stages.end(), prefetches) && !draft.without.count(Rule::Prefetch);
+    const bool leave_out = !some || draft.choose({"", "prefetch", {{"on"}, {"off"}}}) == 1;
     for (auto& [stage, s] : draft.schedule.stages) {
       if (s.prefetch.empty() && s.prefetch_tile.empty()) continue;
-      if (draft.without.count(Rule::Prefetch))
+      if (leave_out)
         s.prefetch.clear(), s.prefetch_tile.clear();
       else
         draft.used.insert(Rule::Prefetch);
@@ -126,13 +165,20 @@ class Attempts {
   const LowerOptions& options_;
 };
 
-}  // namespace
-
-Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
-                                      const std::string& name, const LowerOptions& options) {
-  const Attempts attempts(start, outputs, name, options);
+// The group with the first schedule that can be built: the specified one, the measured one, that of all rules, and
+// simpler ones.
+Result<ScheduledGroup> scheduled(const Attempts& attempts, const std::string& key, const std::string& name,
+                                 const LowerOptions& options) {
   if (auto given = options.schedules.find(name); given != options.schedules.end())
     return attempts.as_given(given->second);
+  if (auto record = options.tuned.find(key); record != options.tuned.end()) {
+    const Result<Decisions> decisions = parse_decisions(record->second);
+    Attempt tuned = decisions ? attempts.without({}, *decisions) : Attempt{};
+    if (decisions && !tuned.refused) {
+      tuned.group.tuned = true;
+      return std::move(tuned.group);
+    }
+  }
 
   Attempt first = attempts.without({});
   if (!first.refused) return std::move(first.group);
@@ -169,6 +215,17 @@ Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vec
     if (!plain.refused) return instead(std::move(plain.group), without);
     return *plain.refused;
   }
+}
+
+}  // namespace
+
+Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
+                                      const std::string& name, const LowerOptions& options) {
+  const Attempts attempts(start, outputs, name, options);
+  const std::string key = group_key(start, options);
+  RELAY_ASSIGN(ScheduledGroup out, scheduled(attempts, key, name, options));
+  out.key = key;
+  return out;
 }
 
 }  // namespace relay::lower

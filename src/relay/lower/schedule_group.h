@@ -18,6 +18,8 @@ struct ScheduledGroup {
   // Set if the refused schedule has a form that the function's plan decides: the function has to be planned without it.
   // Nothing is built.
   std::optional<Rule> failed_algorithm{};
+  std::string key{};   // group_key()
+  bool tuned = false;  // true if measured decisions made the schedule
 };
 
 // The storage of an output, unless a rule computes it in a view of other dimensions.
@@ -25,6 +27,11 @@ struct OutputLayout {
   size_t rank = 0;
   Layout layout;
 };
+
+// Identifies the computation of a group: records of measured schedules are found by it. Sixteen hexadecimal digits,
+// equal for groups that have the same expressions, sizes, layouts, constant inputs, form and numerics. The values of
+// constants do not enter it. `start`: a group with nothing scheduled.
+std::string group_key(const ScheduleDraft& start, const LowerOptions& options);
 
 // `start`: a group with nothing scheduled. Fails only if a user-specified schedule cannot be built or, with
 // options.strict, if any cannot.

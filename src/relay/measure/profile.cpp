@@ -46,6 +46,7 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
   std::map<std::string, KernelProfile> rows;
   for (const runtime::StepTime& step : out.last) {
     KernelProfile& row = rows[step.kernel];
+    row.device = step.device;
     ++row.calls, row.bytes += step.bytes, row.threads = std::max(row.threads, step.threads);
   }
   for (auto& [kernel, row] : rows) {
@@ -66,7 +67,7 @@ void describe(Profile& profile, std::span<const lower::LoweredFunction> segments
   for (KernelProfile& row : profile.kernels) rows[row.name] = &row, row.nodes = nodes[row.name];
   for (const runtime::StepTime& step : profile.last) {
     const std::vector<int>& lowered = lowered_steps[step.segment];
-    if (step.step >= lowered.size()) continue;  // a copy
+    if (step.step >= lowered.size() || lowered[step.step] < 0) continue;  // a copy
     const lower::LoweredFunction& function = segments[step.segment];
     const lower::Step& what = function.steps[static_cast<size_t>(lowered[step.step])];
     KernelProfile& row = *rows.at(step.kernel);
@@ -79,7 +80,7 @@ void describe(Profile& profile, std::span<const lower::LoweredFunction> segments
       if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
     }
     if (what.external) row.rule = what.external->library;
-    if (what.check || what.external) continue;
+    if (what.check || what.external || what.transfer) continue;
     row.rule = function.groups[static_cast<size_t>(what.group)].rule;
   }
 }
@@ -158,6 +159,7 @@ std::string chrome_trace(const Profile& profile) {
                         {"threads", step.threads},
                         {"tasks", step.tasks},
                         {"bytes", step.bytes},
+                        {"device", step.device},
                         {"rule", rows.at(step.kernel)->rule},
                         {"nodes", rows.at(step.kernel)->nodes}}}});
   return events.dump(1, ' ', false, Json::error_handler_t::replace);

@@ -26,6 +26,7 @@ const char* name(Bound bound);
 struct KernelProfile {
   std::string name, rule;            // rule: the maker of its schedule, and the reason
   std::vector<std::string> nodes{};  // nodes of the model that it computes
+  std::string device{};              // "cpu:0"; of a copy between memories, its destination
   int64_t calls = 0;                 // per run
   int threads = 1;                   // the largest number
   double us = 0;                     // of all calls of a run, in microseconds: the median over runs

@@ -64,6 +64,12 @@ class Fields {
     if (*out && (**out < 2 || **out > 8))
       refuse(format("'{}' must be 2 to 8, but is {}", field, **out), "the operators compute on integers of 8 bits");
   }
+  void read_group(std::optional<int>* out) {
+    constexpr int least = 8, most = 1 << 16;
+    read("group", out, &Json::is_number_integer, "a number of weights");
+    if (*out && **out != 0 && (**out < least || **out > most))
+      refuse(format("'group' must be 0 or {} to {}, but is {}", least, most, **out), "use 32, 64 or 128");
+  }
   void read_ranges(std::vector<std::optional<Range>>* out) {
     const Json* value = find("ranges");
     if (!value) return;
@@ -87,6 +93,7 @@ class Fields {
     read("symmetric", &out->symmetric, &Json::is_boolean, "true or false");
     read("per_channel", &out->per_channel, &Json::is_boolean, "true or false");
     read("weights_only", &out->weights_only, &Json::is_boolean, "true or false");
+    read_group(&out->group);
     read("calibration", &out->calibration, &Json::is_string, "the name of a method");
     read("percentile", &out->percentile, &Json::is_number, "a number");
     std::vector<std::string> names;
@@ -186,7 +193,7 @@ static Json as_json(const Choice& choice, Json out) {
   };
   put("integer", choice.integer), put("bits", choice.bits), put("weight_bits", choice.weight_bits);
   put("symmetric", choice.symmetric), put("per_channel", choice.per_channel), put("weights_only", choice.weights_only);
-  put("calibration", choice.calibration), put("percentile", choice.percentile);
+  put("group", choice.group), put("calibration", choice.calibration), put("percentile", choice.percentile);
   return out;
 }
 
@@ -216,18 +223,22 @@ std::string str(const Plan& plan) {
 }
 
 // --- use -------------------------------------------------------------------------------------------------------------
+static constexpr int group_unset = -1;
+
 static void apply(const Choice& choice, LayerChoice* out, const char* reason) {
   if (choice.integer) out->integer = *choice.integer, out->reason = *choice.integer ? "" : reason;
   out->bits = choice.bits.value_or(out->bits), out->weight_bits = choice.weight_bits.value_or(out->weight_bits);
   out->symmetric = choice.symmetric.value_or(out->symmetric);
   out->per_channel = choice.per_channel.value_or(out->per_channel);
   out->weights_only = choice.weights_only.value_or(out->weights_only);
+  out->group = choice.group.value_or(out->group);
   out->calibration = choice.calibration.value_or(out->calibration);
   out->percentile = choice.percentile.value_or(out->percentile);
 }
 
 LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
   LayerChoice out;
+  out.group = group_unset;
   apply(plan.settings, &out, "the plan's settings keep it");
   for (const Rule& rule : plan.rules)
     if (matches(rule, layer)) apply(rule.choice, &out, "a rule keeps it");
@@ -236,6 +247,8 @@ LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
     apply(one.choice, &out, one.reason.empty() ? "the plan keeps it" : one.reason.c_str());
     out.ranges = one.ranges;
   }
+  constexpr int few_bits = 4, small_group = 32;
+  if (out.group == group_unset) out.group = out.weight_bits <= few_bits ? small_group : 0;
   return out;
 }
 

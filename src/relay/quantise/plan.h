@@ -24,6 +24,7 @@ struct Choice {
   std::optional<bool> symmetric{};           // of values that are computed; weights always are
   std::optional<bool> per_channel{};         // a scale for each output channel of a weight
   std::optional<bool> weights_only{};        // computes in floats, and stores weights as integers
+  std::optional<int> group{};                // with weights_only: weights of a row that share a scale; 0: all of them
   std::optional<std::string> calibration{};  // a name in calibrations.def
   std::optional<double> percentile{};        // of the calibration of this name, above 50 and at most 100
 };
@@ -50,6 +51,7 @@ struct Plan {
 struct LayerChoice {
   bool integer = true;
   int bits = 8, weight_bits = 8;
+  int group = 0;  // unless chosen: 32 for weights of at most 4 bits, which one scale for a row would make too coarse
   bool symmetric = false, per_channel = true, weights_only = false;
   std::string calibration = "maximum";
   double percentile = 99.99;

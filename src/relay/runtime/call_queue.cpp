@@ -86,7 +86,7 @@ CallQueue::Rows* CallQueue::rows(Batched& b, int64_t count) {
   if (!made) return run_.fail(made.errors()), nullptr;
   int64_t bytes = 0;
   for (const Side& s : b.inputs) bytes += aligned(s.bytes * count);
-  if (!run_.reserve_arena(made->arena_bytes)) return nullptr;
+  if (!run_.reserve_arena(segment, *made)) return nullptr;
   if (bytes > memory_bytes_) {
     std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
     if (memory == nullptr) return run_.fail_no_memory(), nullptr;

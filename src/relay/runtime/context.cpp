@@ -32,17 +32,20 @@ RunContext::Bound::Bound(const LinkedProgram& linked, const Segment& segment, Pl
     : plan(std::move(made)), runner(linked, segment, plan) {
   for (uint32_t input : segment.inputs) {
     const Shape& shape = plan.shapes[input];
-    inputs.push_back({dtype_id(segment.arrays[input].dtype), static_cast<uint32_t>(shape.size()), shape.data()});
+    const Array& a = segment.arrays[input];
+    const uint32_t id = tensor_id(a.dtype, linked.device_numbers[a.memory]);
+    inputs.push_back({id, static_cast<uint32_t>(shape.size()), shape.data()});
   }
   for (uint32_t i = 0; i < segment.outputs.size(); ++i) {
     uint32_t array = segment.outputs[i];
     const Array& a = segment.arrays[array];
     const Shape& shape = plan.shapes[array];
     const int input = a.in_place ? static_cast<int>(a.in_place->input) : -1;
-    Output output{a.kind, a.index, input, dtype_id(a.dtype), shape, static_cast<size_t>(plan.bytes[array]), {}};
+    const uint32_t id = tensor_id(a.dtype, linked.device_numbers[a.memory]);
+    Output output{a.kind, a.index, input, id, shape, static_cast<size_t>(plan.bytes[array]), {}};
     if (a.kind == Array::Kind::Output)
       for (output.index = 0; segment.outputs[output.index] != array;) ++output.index;
-    if (a.kind == Array::Kind::Constant) {
+    if (a.kind == Array::Kind::Constant && a.memory == host_memory) {
       void* data = const_cast<void*>(linked.program->constants[a.index].data());
       output.constant = Value::constant(Tensor::view(data, shape, a.dtype, linked.program));
     }
@@ -54,10 +57,26 @@ bool RunContext::fits(const Bound& bound, Object* const* args) {
   for (size_t i = 0; i < bound.inputs.size(); ++i) {
     const Bound::Input& input = bound.inputs[i];
     const Object* o = args[i];
-    if (o->kind != ObjectKind::Tensor || o->id != input.dtype || o->size != input.rank) return false;
+    if (o->kind != ObjectKind::Tensor || o->id != input.id || o->size != input.rank) return false;
     const int64_t* dims = as_tensor(o)->dims();
     for (uint32_t d = 0; d < input.rank; ++d)
       if (dims[d] != input.dims[d]) return false;
+  }
+  return true;
+}
+
+bool RunContext::make_device_constants(const Segment& segment, Bound& bound) {
+  for (size_t i = 0; i < bound.outputs.size(); ++i) {
+    const Array& a = segment.arrays[segment.outputs[i]];
+    Bound::Output& output = bound.outputs[i];
+    if (a.kind != Array::Kind::Constant || output.constant) continue;
+    TensorObject* made = make_device_tensor(output.id, output.dims, output.bytes);
+    if (made == nullptr) return fail_no_memory();
+    output.constant = Value::take(made);
+    if (output.bytes == 0) continue;
+    const Status done =
+        device(device_of(made)).upload(made->data, linked().program->constants[a.index].data(), output.bytes);
+    if (!done) return fail(done.errors());
   }
   return true;
 }
@@ -68,10 +87,11 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   std::vector<Shape> shapes;
   for (size_t i = 0; i < segment.inputs.size(); ++i) {
     const Array& a = segment.arrays[segment.inputs[i]];
-    if (args[i]->kind != ObjectKind::Tensor || args[i]->id != dtype_id(a.dtype)) {
+    if (args[i]->kind != ObjectKind::Tensor || args[i]->id != tensor_id(a.dtype, linked().device_numbers[a.memory])) {
+      const std::string place = a.memory == host_memory ? "" : " on " + str(linked().program->devices[a.memory]);
       fail(DiagnosticKind::wrong_input,
-           format("input `{}` of segment {} is {}, but it must be a tensor of {}", a.name, segment.name,
-                  describe(args[i]), a.dtype.str()),
+           format("input `{}` of segment {} is {}, but it must be a tensor of {}{}", a.name, segment.name,
+                  describe(args[i]), a.dtype.str(), place),
            "give inputs of the types that the program declares");
       return nullptr;
     }
@@ -85,7 +105,7 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   if (!variables) return fail(variables.errors()), nullptr;
   Result<Plan> made = plan_within_limit(linked(), segment, std::move(*variables));
   if (!made) return fail(made.errors()), nullptr;
-  if (!reserve_arena(made->arena_bytes)) return nullptr;
+  if (!reserve_arena(segment, *made)) return nullptr;
   if (report()) report()->planned = true;
   if (known.size() >= bound_limit) {
     for (Site& site : sites_)
@@ -94,8 +114,9 @@ RunContext::Bound* RunContext::bind(uint32_t index, Object* const* args) {
   }
   inputs_.resize(std::max(inputs_.size(), segment.inputs.size()));
   outputs_.resize(std::max(outputs_.size(), segment.outputs.size()));
-  return known.emplace(std::move(shapes), std::make_unique<Bound>(linked(), segment, std::move(*made)))
-      .first->second.get();
+  std::unique_ptr<Bound> bound = std::make_unique<Bound>(linked(), segment, std::move(*made));
+  if (!make_device_constants(segment, *bound)) return nullptr;
+  return known.emplace(std::move(shapes), std::move(bound)).first->second.get();
 }
 
 bool RunContext::may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const {
@@ -130,7 +151,8 @@ bool RunContext::run_segment(uint32_t number, Object* const* args, Object** resu
       results[i] = retain(args[output.input]);
       outputs_[i] = as_tensor(results[i])->data;
     } else {
-      TensorObject* made = make_tensor(output.dtype, output.dims, output.bytes);
+      TensorObject* made = output.id >> 16 == host_device ? make_tensor(output.id, output.dims, output.bytes)
+                                                          : make_device_tensor(output.id, output.dims, output.bytes);
       if (made == nullptr) {
         while (i > 0) release(results[--i]);
         return fail_no_memory();

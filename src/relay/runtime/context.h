@@ -37,14 +37,14 @@ class RunContext : public SegmentContext {
     Plan plan;
     SegmentRunner runner;
     struct Input {
-      uint32_t dtype, rank;
+      uint32_t id, rank;  // tensor_id()
       const int64_t* dims;
     };
     struct Output {
       Array::Kind kind;
       uint32_t index;  // Input: its index; Output: the result that is the same array, or its own index
       int input;       // Output: the input whose storage it may use; -1 if absent
-      uint32_t dtype;
+      uint32_t id;     // tensor_id()
       std::span<const int64_t> dims;
       size_t bytes;
       Value constant;
@@ -60,6 +60,8 @@ class RunContext : public SegmentContext {
   static bool fits(const Bound& bound, Object* const* args);
   // True if a result may use the storage of this argument of the segment, because nothing else reads the argument.
   bool may_take(uint32_t site, size_t inputs, Object* const* args, size_t arg) const;
+  // Sets the constants among the results that are in the memories of devices. False after fail().
+  bool make_device_constants(const Segment& segment, Bound& bound);
   Bound* bind(uint32_t segment, Object* const* args);
 
   static constexpr size_t bound_limit = 1024;  // per segment

@@ -300,16 +300,20 @@ Result<std::vector<Shape>> Executable::output_shapes(std::span<const Shape> inpu
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-Result<Executable::Arena> Executable::take_arena(int64_t bytes) {
+Result<Executable::Arena> Executable::take_arena(const Plan& plan) {
+  const int64_t bytes = plan.arena_bytes;
+  Arena arena;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!arenas_.empty()) {
-      Arena arena = std::move(arenas_.back());
+      arena = std::move(arenas_.back());
       arenas_.pop_back();
-      if (arena.bytes >= bytes) return arena;
     }
   }
-  Arena arena;
+  if (!plan.device_arena_bytes.empty())
+    RELAY_RETURN_IF_ERROR(arena.devices.reserve(linked_.device_numbers, linked_.program->graph(), plan));
+  if (arena.memory && arena.bytes >= bytes) return arena;
+  arena.memory.reset();
   void* memory = allocate_array(static_cast<size_t>(bytes));
   if (memory == nullptr)
     return Diagnostic{DiagnosticKind::out_of_memory,
@@ -445,7 +449,7 @@ Status Executable::run_graph(std::span<const Tensor> inputs, std::span<Tensor> o
   }
   RELAY_RETURN_IF_ERROR(place_outputs(plan, inputs, outputs, *graph));
 
-  RELAY_ASSIGN(Arena arena, take_arena(plan.arena_bytes));
+  RELAY_ASSIGN(Arena arena, take_arena(plan));
   Status status = ok();
   if (options.report) {
     Report& r = *options.report;
@@ -460,7 +464,8 @@ Status Executable::run_graph(std::span<const Tensor> inputs, std::span<Tensor> o
   {
     ThreadPool::Session session(ThreadPool::global(), options.threads > 0 ? options.threads : options_.threads);
     if (options.report) options.report->threads = session.threads();
-    RunState state{session, arena.memory.get(), graph->input_data, graph->output_data, options.report};
+    RunState state{session,           arena.memory.get(), arena.devices.addresses(),
+                   graph->input_data, graph->output_data, options.report};
     status = graph->runner.run(state);
   }
   if (status) give_unwritten(plan, graph->inputs, graph->output_data, outputs);

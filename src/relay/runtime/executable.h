@@ -95,6 +95,7 @@ class Executable {
   struct Arena {
     std::unique_ptr<std::byte, void (*)(std::byte*)> memory{nullptr, nullptr};
     int64_t bytes = 0;
+    DeviceArenas devices;
   };
   Executable(LinkedProgram linked, ExecutableOptions options, Executor executor);
   Status check_count(size_t inputs) const;
@@ -111,7 +112,7 @@ class Executable {
                       std::span<Tensor> outputs) const;
   // Copies results that must be in an input's storage but were computed elsewhere.
   Status copy_back(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
-  Result<Arena> take_arena(int64_t bytes);
+  Result<Arena> take_arena(const Plan& plan);
   Result<std::shared_ptr<Prepared>> prepare(std::span<const Tensor> inputs, bool& planned);
   Status run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);
   Status run_values(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options);

@@ -19,6 +19,22 @@ class KernelLibrary {
   virtual ~KernelLibrary() = default;
   virtual KernelFn find(const std::string& name) const = 0;  // null if absent
   virtual const relay_functions* functions() const { return nullptr; }
+  // The source of kernels for a device that compiles them itself; empty if they are machine code.
+  virtual const std::string& source() const {
+    static const std::string none;
+    return none;
+  }
+};
+
+// Kernels as source.
+class SourceLibrary final : public KernelLibrary {
+ public:
+  explicit SourceLibrary(std::string source) : source_(std::move(source)) {}
+  KernelFn find(const std::string&) const override { return nullptr; }
+  const std::string& source() const override { return source_; }
+
+ private:
+  const std::string source_;
 };
 
 }  // namespace relay::runtime

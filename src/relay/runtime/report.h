@@ -22,6 +22,7 @@ struct StepTime {
     int64_t bytes;
   };
   std::vector<Memory> arrays{};  // the addresses of its arrays
+  std::string device = "cpu:0";  // that ran it; of a copy between memories, its destination
 };
 
 struct Report {
@@ -34,10 +35,12 @@ struct Report {
   int64_t arena_bytes = 0;                 // temporaries; the most of any segment
   int64_t lower_bound = 0;                 // the most bytes alive at one time: no plan needs less
   int64_t constant_bytes = 0;
-  int64_t copied_bytes = 0;     // of inputs that were to be updated in place but were shared
-  bool planned = false;         // true for the first run with these input shapes
-  bool time_steps = false;      // requests `steps`; costs two clock readings per step
-  std::vector<StepTime> steps;  // in order
+  int64_t transfers = 0;          // copies between memories of devices, and ...
+  int64_t transferred_bytes = 0;  // ... their bytes
+  int64_t copied_bytes = 0;       // of inputs that were to be updated in place but were shared
+  bool planned = false;           // true for the first run with these input shapes
+  bool time_steps = false;        // requests `steps`; costs two clock readings per step
+  std::vector<StepTime> steps;    // in order
 };
 
 }  // namespace relay::runtime

@@ -37,7 +37,10 @@ void SegmentContext::note_calls(std::span<const uint32_t> functions, size_t coun
   errors_[0].notes.push_back(where);
 }
 
-bool SegmentContext::reserve_arena(int64_t bytes) {
+bool SegmentContext::reserve_arena(const Segment& segment, const Plan& plan) {
+  if (const Status done = device_arenas_.reserve(linked_.device_numbers, segment, plan); !done)
+    return fail(done.errors());
+  const int64_t bytes = plan.arena_bytes;
   if (bytes <= arena_bytes_) return true;
   std::byte* memory = static_cast<std::byte*>(allocate_array(static_cast<size_t>(bytes)));
   if (memory == nullptr)
@@ -55,7 +58,7 @@ Status SegmentContext::run(SegmentRunner& runner, const Plan& plan, std::span<vo
     report_->arena_bytes = std::max(report_->arena_bytes, plan.arena_bytes);
     report_->lower_bound = std::max(report_->lower_bound, plan.lower_bound);
   }
-  return runner.run({*session_, arena_.get(), inputs, outputs, report_});
+  return runner.run({*session_, arena_.get(), device_arenas_.addresses(), inputs, outputs, report_});
 }
 
 }  // namespace relay::runtime

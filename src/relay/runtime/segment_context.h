@@ -13,7 +13,7 @@ class SegmentContext {
 
   // Runs a segment with its arrays at these addresses.
   Status run(SegmentRunner& runner, const Plan& plan, std::span<void* const> inputs, std::span<void* const> outputs);
-  bool reserve_arena(int64_t bytes);
+  bool reserve_arena(const Segment& segment, const Plan& plan);
 
   // Records an error; only the first of a run is kept. Always returns false.
   bool fail(DiagnosticKind kind, std::string message, std::string help);
@@ -37,6 +37,7 @@ class SegmentContext {
   const LinkedProgram& linked_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> arena_{nullptr, nullptr};
   int64_t arena_bytes_ = 0;
+  DeviceArenas device_arenas_;
   ThreadPool::Session* session_ = nullptr;
   Report* report_ = nullptr;
   Diagnostics errors_;

@@ -27,7 +27,8 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
   std::vector<Call> of_steps;
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (const std::optional<InPlace>& in = f.arrays[i].in_place; in && in->updates)
-      updates_.push_back({output_of[i], in->input, plan.bytes[i]});
+      updates_.push_back({output_of[i], in->input, plan.bytes[i], linked.device_numbers[f.arrays[i].memory]});
+  if (program.devices.size() > 1) device_steps_.reserve(f.steps.size());  // never grows: calls point into it
   uint32_t slot = 0;
   for (const Step& in : f.steps) {
     Call c{};
@@ -35,21 +36,9 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
     c.params = params_.data() + slot;
     for (uint32_t i = 0; i < in.args.count; ++i, ++slot) {
       uint32_t array = f.operands[in.args.begin + i];
-      const Array& a = f.arrays[array];
       const uint32_t* args = f.operands.data() + in.args.begin;
       if (std::find(args, args + i, array) == args + i) c.bytes += plan.bytes[array];
-      switch (a.kind) {
-        case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
-        case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
-        case Array::Kind::Constant: params_[slot] = const_cast<void*>(program.constants[a.index].data()); break;
-        case Array::Kind::View:
-          if (f.arrays[a.index].kind == Array::Kind::Output) {
-            output_slots_.push_back({slot, output_of[a.index], plan.offsets[array]});
-            break;
-          }
-          [[fallthrough]];
-        case Array::Kind::Temporary: arena_slots_.push_back({slot, plan.offsets[array]}); break;
-      }
+      place(slot, f, array, output_of);
     }
     if (in.kind == Step::Kind::CheckIndices) {
       c.check = &f.index_checks[in.kernel];
@@ -75,9 +64,53 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
     } else {
       c.tasks = plan.bytes[f.operands[in.args.begin]];
     }
+    if (program.devices.size() > 1) begin_device_step(f, in, c);
     of_steps.push_back(c);
   }
   add_calls(f, of_steps);
+}
+
+// Binds the address of a step's argument, or notes what it depends on.
+void SegmentRunner::place(uint32_t slot, const Segment& f, uint32_t array, const std::vector<uint32_t>& output_of) {
+  const Array& a = f.arrays[array];
+  switch (a.kind) {
+    case Array::Kind::Input: input_slots_.push_back({slot, a.index}); break;
+    case Array::Kind::Output: output_slots_.push_back({slot, output_of[array]}); break;
+    case Array::Kind::Constant:
+      params_[slot] = a.memory == host_memory ? const_cast<void*>(linked_.program->constants[a.index].data())
+                                              : linked_.devices[a.memory].constants.at(a.index).get();
+      break;
+    case Array::Kind::View:
+      if (f.arrays[a.index].kind == Array::Kind::Output) {
+        output_slots_.push_back({slot, output_of[a.index], plan_.offsets[array]});
+        break;
+      }
+      [[fallthrough]];
+    case Array::Kind::Temporary:
+      if (a.memory == host_memory)
+        arena_slots_.push_back({slot, plan_.offsets[array]});
+      else
+        device_slots_.push_back({slot, a.memory, plan_.offsets[array]});
+      break;
+  }
+}
+
+// Completes the call of a step that the host does not run alone.
+void SegmentRunner::begin_device_step(const Segment& f, const Step& step, Call& c) {
+  const MemorySpace at = f.device_of(step);
+  if (step.kind == Step::Kind::Copy) {
+    const MemorySpace from = f.arrays[f.operands[step.args.begin]].memory;
+    if (from == host_memory && at == host_memory) return;
+    device_steps_.push_back({linked_.device_numbers[from], linked_.device_numbers[at], nullptr});
+    if (c.tasks > 0 && from != at) ++transfers_, transferred_bytes_ += c.tasks;
+  } else if (at != host_memory) {
+    c.kernel = nullptr;
+    c.arrays = step.args.count - (c.when ? 1 : 0);
+    device_steps_.push_back({host_device, linked_.device_numbers[at], linked_.devices[at].kernels[step.kernel].get()});
+  } else {
+    return;
+  }
+  c.elsewhere = &device_steps_.back();
 }
 
 // Adds the calls in execution order: repeated ones once per repetition, each with its own sizes.
@@ -112,37 +145,62 @@ void SegmentRunner::bind(const RunState& state) {
     arena_ = state.arena;
     for (const ArenaSlot& s : arena_slots_) params_[s.slot] = arena_ + s.offset;
   }
+  for (const DeviceSlot& s : device_slots_) params_[s.slot] = state.device_arenas[s.memory] + s.offset;
   for (const OuterSlot& s : input_slots_) params_[s.slot] = state.inputs[s.index];
   for (const OuterSlot& s : output_slots_) params_[s.slot] = static_cast<std::byte*>(state.outputs[s.index]) + s.offset;
 }
 
 // Copies inputs to outputs that are to be updated but do not share their storage.
-void SegmentRunner::begin_updates(const RunState& state) {
+Status SegmentRunner::begin_updates(const RunState& state) {
   constexpr int64_t block = 1 << 18;  // bytes per task
   for (const Update& u : updates_) {
     std::byte* to = static_cast<std::byte*>(state.outputs[u.output]);
     const std::byte* from = static_cast<const std::byte*>(state.inputs[u.input]);
     if (to == from || u.bytes == 0) continue;
+    if (state.report) state.report->copied_bytes += u.bytes;
+    if (u.device != host_device) {
+      RELAY_RETURN_IF_ERROR(copy_between(u.device, from, u.device, to, static_cast<size_t>(u.bytes)));
+      continue;
+    }
     auto range = [=](int64_t begin, int64_t end, int) {
       std::memcpy(to + begin * block, from + begin * block,
                   static_cast<size_t>(std::min(end * block, u.bytes) - begin * block));
     };
-    if (state.report) state.report->copied_bytes += u.bytes;
     state.session.parallel((u.bytes + block - 1) / block, range, 0);
   }
+  return ok();
+}
+
+// True unless the call has a condition that is false.
+inline bool SegmentRunner::holds(const Call& c) const {
+  if (c.when == nullptr) return true;
+  const std::byte* flags = static_cast<const std::byte*>(*c.when);
+  return !std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+bool SegmentRunner::call_elsewhere(const Call& c, ThreadPool::Session& session) {
+  const DeviceStep& step = *c.elsewhere;
+  Status done = ok();
+  if (step.kernel == nullptr) {
+    done = copy_between(step.from, c.params[0], step.device, c.params[1], static_cast<size_t>(c.tasks));
+  } else {
+    if (!holds(c)) return false;
+    done = device(step.device)
+               .launch(*step.kernel, {{c.params, c.arrays}, {c.shape, c.sizes}, c.tasks, c.scratch_bytes, session});
+  }
+  if (done) return true;
+  return failed_ = &c, step_error_ = done.errors(), false;
 }
 
 inline bool SegmentRunner::call(const Call& c, ThreadPool::Session& session) {
   if (c.check != nullptr) return check(c, session);
   if (c.external != nullptr) return call_external(c, session);
   if (c.kernel == nullptr) {
+    if (c.elsewhere != nullptr) return call_elsewhere(c, session);
     std::memcpy(c.params[1], c.params[0], static_cast<size_t>(c.tasks));
     return true;
   }
-  if (c.when != nullptr) {
-    const std::byte* flags = static_cast<const std::byte*>(*c.when);
-    if (std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; })) return false;
-  }
+  if (!holds(c)) return false;
   call_kernel(session, c.kernel, c.params, c.shape, c.tasks, c.scratch_bytes, c.threads, out_of_scratch_);
   return true;
 }
@@ -160,7 +218,7 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
     if (reinterpret_cast<uintptr_t>(c.params[i]) % alignment == 0) continue;
     const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
     void* copy = allocate_array(std::max<size_t>(bytes, 1));
-    if (copy == nullptr) return failed_ = &c, external_error_ = {out_of_scratch()}, false;
+    if (copy == nullptr) return failed_ = &c, step_error_ = {out_of_scratch()}, false;
     copies.emplace_back(i, std::unique_ptr<void, void (*)(void*)>(copy, free_array));
     if (i < inputs && bytes > 0) std::memcpy(copy, c.params[i], bytes);
     arrays[i].data = copy;
@@ -168,7 +226,7 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
   session.rest(true);
   Status status = c.external->run(arrays, session.threads());
   session.rest(false);
-  if (!status) return failed_ = &c, external_error_ = status.errors(), false;
+  if (!status) return failed_ = &c, step_error_ = status.errors(), false;
   for (const auto& [i, copy] : copies) {
     const size_t bytes = static_cast<size_t>(plan_.bytes[f.operands[step.args.begin + i]]);
     if (i >= inputs && bytes > 0) std::memcpy(c.params[i], copy.get(), bytes);
@@ -246,6 +304,12 @@ void SegmentRunner::run_measured(const RunState& state) {
     int limit = c.threads.limit();
     Clock::time_point start = Clock::now();
     bool ran = call(c, state.session);
+    if (c.elsewhere != nullptr && !failed_) {  // for its time
+      if (const Status done =
+              device(c.elsewhere->device == host_device ? c.elsewhere->from : c.elsewhere->device).synchronise();
+          !done)
+        failed_ = &c, step_error_ = done.errors();
+    }
     if (failed_) return;
     if (ran && c.check == nullptr && state.report) ++state.report->kernel_calls;
     if (!ran) continue;
@@ -257,7 +321,8 @@ void SegmentRunner::run_measured(const RunState& state) {
     if (state.report == nullptr || !state.report->time_steps) continue;
     int threads = static_cast<int>(std::min<int64_t>(c.tasks, limit == 0 ? state.session.threads() : limit));
     const Program& program = *linked_.program;
-    std::string name = name_of(program, program.segments[segment_].steps[c.step]);
+    const Segment& f = program.segments[segment_];
+    std::string name = name_of(program, f, f.steps[c.step]);
     state.report->steps.push_back({std::move(name),
                                    took,
                                    c.tasks,
@@ -267,13 +332,14 @@ void SegmentRunner::run_measured(const RunState& state) {
                                    segment_,
                                    c.step,
                                    {c.shape, c.shape + c.sizes},
-                                   arrays_of(c)});
+                                   arrays_of(c),
+                                   str(program.devices[f.device_of(f.steps[c.step])])});
   }
 }
 
 Status SegmentRunner::run(const RunState& state) {
   bind(state);
-  begin_updates(state);
+  if (!updates_.empty()) RELAY_RETURN_IF_ERROR(begin_updates(state));
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {
     for (Call& c : calls_) c.threads.measure_again();
     measuring_ = true, decided_runs_ = 0;
@@ -288,10 +354,14 @@ Status SegmentRunner::run(const RunState& state) {
     }
     if (state.report) state.report->kernel_calls += ran;
   }
+  if (state.report && transfers_ > 0) {
+    state.report->kernel_calls -= transfers_;
+    state.report->transfers += transfers_, state.report->transferred_bytes += transferred_bytes_;
+  }
   const Call* failed = std::exchange(failed_, nullptr);
   if (out_of_scratch_.exchange(false, std::memory_order_relaxed)) return out_of_scratch();
-  if (failed && failed->external) return std::exchange(external_error_, {});
-  if (failed) return index_error(*failed);
+  if (failed && failed->check) return index_error(*failed);
+  if (failed) return std::exchange(step_error_, {});
   return ok();
 }
 

@@ -17,7 +17,8 @@ namespace relay::runtime {
 struct RunState {
   ThreadPool::Session& session;
   std::byte* arena;
-  std::span<void* const> inputs;  // by input
+  std::span<std::byte* const> device_arenas;  // by device of the program, as large as the plan requires
+  std::span<void* const> inputs;              // by input, in their memories
   // By output; null for those that are inputs or constants. An output that may use an input's storage (Array::in_place)
   // may have the address of that input.
   std::span<void* const> outputs;
@@ -32,8 +33,13 @@ class SegmentRunner {
   Status run(const RunState& state);
 
  private:
+  // A step that is not the host's alone. Devices are those of the process.
+  struct DeviceStep {
+    uint32_t from, device;
+    const DeviceKernel* kernel;  // null for a copy
+  };
   struct Call {
-    KernelFn kernel;  // null for a copy, a check or an external call
+    KernelFn kernel;  // null for a copy, a check, an external call and steps on other devices
     void* const* params;
     const int64_t* shape;
     uint32_t sizes;  // of `shape`
@@ -48,10 +54,16 @@ class SegmentRunner {
     const External* external;
     size_t first_array;
     uint32_t arrays;
+    const DeviceStep* elsewhere;  // if not null, the step is a copy between memories or a kernel of another device
     ThreadChoice threads{};
   };
   struct ArenaSlot {
     uint32_t slot;
+    int64_t offset;
+  };
+  struct DeviceSlot {
+    uint32_t slot;
+    MemorySpace memory;
     int64_t offset;
   };
   struct OuterSlot {
@@ -62,15 +74,20 @@ class SegmentRunner {
   struct Update {
     uint32_t output, input;
     int64_t bytes;
+    uint32_t device;  // of both, in this process
   };
-  bool call(const Call& c, ThreadPool::Session& session);   // false if its condition does not hold
+  void place(uint32_t slot, const Segment& f, uint32_t array, const std::vector<uint32_t>& output_of);
+  void begin_device_step(const Segment& f, const Step& step, Call& c);
+  bool call(const Call& c, ThreadPool::Session& session);  // false if its condition does not hold
+  bool holds(const Call& c) const;
+  bool call_elsewhere(const Call& c, ThreadPool::Session& session);  // as call_external()
   bool check(const Call& c, ThreadPool::Session& session);  // on an index out of range sets failed_ and returns false
-  // on an error sets failed_ and external_error_, and returns false
+  // on an error sets failed_ and step_error_, and returns false
   bool call_external(const Call& c, ThreadPool::Session& session);
   Diagnostic index_error(const Call& c) const;
   void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
-  void begin_updates(const RunState& state);
+  Status begin_updates(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
 
@@ -80,13 +97,16 @@ class SegmentRunner {
   std::vector<Call> calls_;
   std::vector<void*> params_;
   std::vector<int64_t> numbered_sizes_;  // for repeated calls
+  std::vector<DeviceStep> device_steps_;
+  int64_t transfers_ = 0, transferred_bytes_ = 0;  // copies between memories in each run
   std::vector<ArenaSlot> arena_slots_;
+  std::vector<DeviceSlot> device_slots_;
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::vector<Update> updates_;
   std::byte* arena_ = nullptr;
   std::vector<relay_external_array> external_arrays_;
-  const Call* failed_ = nullptr;  // the check or external call that ended the run
-  Diagnostics external_error_;
+  const Call* failed_ = nullptr;  // the step that ended the run
+  Diagnostics step_error_;
   bool measuring_ = true;  // the number of threads of some call is undecided
   int decided_runs_ = 0;   // since all were decided
   std::atomic<bool> out_of_scratch_{false};

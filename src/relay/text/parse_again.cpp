@@ -56,7 +56,8 @@ void Parser::begin_broken() {
 void Parser::end_broken(uint32_t end) {
   if (!broken_from_) return;
   DiagnosticSink kept;  // the others must not count towards its limit
-  for (size_t i = 0; i < *broken_from_; ++i) kept.report(sink_.all()[i]);
+  for (size_t i = 0; i < sink_.all().size(); ++i)  // the lexer may have looked at the next definition already
+    if (i < *broken_from_ || sink_.all()[i].span.begin >= end) kept.report(sink_.all()[i]);
   sink_ = std::move(kept);
   reading_->broken.push_back({definition_begin_, end});
   type_uses_.resize(broken_type_uses_);

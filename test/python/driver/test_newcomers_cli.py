@@ -219,10 +219,10 @@ def test_a_fixed_size_can_be_changed_and_the_message_says_how(net_file, tmp_path
     assert relay.compile(net_file, shapes={"x": (5, 4)})(np.ones((5, 4), np.float32))[0].shape == (5, 4)
 
 
-@pytest.mark.parametrize("name", ["cuda", "cuda:0", "CUDA", "rocm", "gpu", "opencl -device=mali"])
+@pytest.mark.parametrize("name", ["cuda", "cuda:0", "CUDA", "rocm", "gpu", "metal -device=m2"])
 def test_a_target_that_is_no_cpu(dense_file, name):
     said = fails("R0502", "run", dense_file, "--target", name)
-    assert "compiles for CPUs only" in said and len(said.splitlines()) == 2
+    assert "compiles for CPUs and OpenCL devices" in said and len(said.splitlines()) == 2
 
 
 def test_the_axes_of_images_in_another_order(conv_file, tmp_path):
@@ -269,6 +269,46 @@ def test_without_a_python_that_has_h5py_it_says_so(keras_file):
     )
     assert done.returncode == 1
     assert "is a Keras model, and no Python with the packages relay and h5py was found" in done.stderr
+
+
+@pytest.fixture
+def tensorflow_files(tmp_path):
+    """A GraphDef whose name has no extension, and the folder of a SavedModel; both compute y = x * w."""
+    pytest.importorskip("numpy")
+    sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tensorflow_import"))
+    from tensorflow_files import Shape, Type, const, graph, node, placeholder, saved_model
+
+    weight = np.array([1, 2, 3], np.float32)
+    product = node("y", "Mul", "x", "w", T=Type("float32"))
+    (tmp_path / "graph").write_bytes(graph([placeholder("x", -1, 3), const("w", weight), product]))
+    variable = node("w", "VariableV2", dtype=Type("float32"), shape=Shape((3,)))
+    entry = {"x": ("x:0", "float32", (-1, 3))}, {"made": ("y:0", "float32", (-1, 3))}
+    content = graph([placeholder("x", -1, 3), variable, product])
+    return tmp_path / "graph", saved_model(tmp_path / "saved", content, *entry, {"w": weight})
+
+
+def test_tensorflow_models_run(tensorflow_files, tmp_path):
+    for number, path in enumerate(tensorflow_files):
+        result = tmp_path / f"out{number}.npz"
+        done = cli("run", path, "--shape", "x=2,3", "--input", "x=1", "--output", result, "--no-cache")
+        assert done.returncode == 0, done.stderr
+        with np.load(result) as out:
+            np.testing.assert_array_equal(out[out.files[0]], [[1, 2, 3], [1, 2, 3]])
+        assert "this TensorFlow model can be compiled" in cli("check", path).stderr
+        assert cli("compile", path, "-o", tmp_path / "net.rart").returncode == 0
+        assert cli("verify", path, "--shape", "x=2,3").returncode == 0
+
+
+def test_files_that_are_not_of_tensorflow_say_what_they_are(tmp_path):
+    (tmp_path / "net.pbtxt").write_text("node { name: 'x' op: 'Placeholder' }")
+    assert "as_text=False" in fails("R0504", "check", tmp_path / "net.pbtxt")
+    (tmp_path / "empty").mkdir()
+    assert "is a folder, not a file" in fails("R0401", "check", tmp_path / "empty")
+
+
+def test_a_layout_is_for_images_of_keras_and_tensorflow():
+    lite = pathlib.Path(__file__).parents[3] / "examples" / "tour" / "dense.tflite"
+    assert "whose images keep their order" in fails("R0504", "run", lite, "--layout", "NCHW")
 
 
 def test_a_part_of_a_keras_file_is_named(tmp_path):

@@ -21,6 +21,7 @@ OWN_FLAGS = {
     "--emit": "the form of the file",
     "--aot": "the option executor, in the form that suits a file",
     "--json": "the form of the report",
+    "--candidates": "a second result",
     **dict.fromkeys(["--name", "--weights-file", "--library-math", "--memory-limit", "--input"], "C projects"),
 }
 OWN_PARAMETERS = {
@@ -72,7 +73,7 @@ def test_an_exception_has_a_reason():
     "given, says",
     [
         ({"opt_levl": 3}, r"there is no option 'opt_levl'\n.*did you mean opt_level\?"),
-        ({"xyz": 3}, r"there is no option 'xyz'\n.*the options are: shapes, import_limits, opt_level, mode"),
+        ({"xyz": 3}, r"there is no option 'xyz'\n.*the options are: shapes, import_limits, layout, opt_level, mode"),
         ({"opt_level": "high"}, r"opt_level takes int, not 'high'\n.*0: as written, 1: fused"),
         ({"opt_level": 9}, "opt_level is 9, not 0 to 3"),
         ({"threads": True}, "threads takes int, not True"),

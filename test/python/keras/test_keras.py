@@ -122,6 +122,8 @@ def test_images_with_channels_first_as_in_old_scripts():
     close(relay.compile(module)(x.transpose(0, 3, 1, 2)), convolved(x, KERNEL, 2).transpose(0, 3, 1, 2))
     kept, _ = relay.frontend.from_keras(image_network(), layout="NHWC")
     close(relay.compile(kept)(x), convolved(x, KERNEL, 2))
+    loaded = relay.load(image_network(), layout="NCHW")
+    close(relay.compile(loaded)(x.transpose(0, 3, 1, 2)), convolved(x, KERNEL, 2).transpose(0, 3, 1, 2))
     with pytest.raises(relay.InputError, match="the layout 'CHW' is unknown"):
         relay.frontend.from_keras(image_network(), layout="CHW")
 

@@ -75,7 +75,7 @@ def shown_commands():
 
 
 # Options of `relay run` that only compiling has, by how many words they take.
-COMPILING = dict.fromkeys(["--schedule", "--target", "--numerics", "--donate"], 2) | dict.fromkeys(
+COMPILING = dict.fromkeys(["--schedule", "--target", "--numerics", "--donate", "--devices"], 2) | dict.fromkeys(
     ["-O0", "-O1", "-O2", "-O3", "--aot"], 1
 )
 

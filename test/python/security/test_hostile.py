@@ -19,7 +19,7 @@ def test_there_are_many_kinds_and_each_has_a_name_of_its_own():
 
 
 @needs_program
-@pytest.mark.parametrize("family", ["program", "model", "keras", "artifact", "array", "environment"])
+@pytest.mark.parametrize("family", ["program", "model", "keras", "tensorflow", "artifact", "array", "environment"])
 def test_hostile_kinds_are_answered_as_is_written(family):
     kinds = [kind for kind in KINDS if kind.name.startswith(family + ".")]
     failures, _ = hostile.run_all(kinds, variants=1, seed=1, jobs=os.cpu_count())

@@ -29,9 +29,15 @@ def quantize(data, scale, zero, axis, dtype, round_first=False):
     return torch.as_tensor(np.rint(np.clip(real, least, most)).astype("int64"))
 
 
-def dequantize(data, scale, zero, axis):
+def dequantize(data, scale, zero, axis, block=0):
     data = np.asarray(data, "float64")
-    return torch.as_tensor((data - spread(zero, axis, data.ndim)) * spread(scale, axis, data.ndim))
+
+    def at(values):
+        if not block or np.ndim(values) == 0:
+            return spread(values, axis, data.ndim)
+        return np.repeat(np.asarray(values), block, axis).take(np.arange(data.shape[axis]), axis)
+
+    return torch.as_tensor((data - at(zero)) * at(scale))
 
 
 def simulate(data, kind, scale, zero, axis):

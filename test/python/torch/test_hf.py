@@ -105,7 +105,42 @@ def test_generation_with_kept_keys_and_values(name, tmp_path, monkeypatch):
     for given, more in ((inputs(), 5), (inputs(), 12)):
         how = {"max_new_tokens": more, "min_new_tokens": more, "do_sample": False}
         assert fast.generate(given, **how).equal(wanted.generate(given, **how))
-    assert 0 < len(programs) <= 4  # not one a length
+    if name.endswith(("CausalLM", "LMHeadModel")):
+        assert not programs  # relay.decoding has the program
+    else:
+        assert 0 < len(programs) <= 4  # not one a length
+
+
+DECODERS = [name for name in GENERATORS if name.endswith(("CausalLM", "LMHeadModel"))]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_ways_of_generating_with_the_program_of_a_decoder(name, tmp_path):
+    """Padded prompts, draws, results with scores, longer answers than a cache begins with, other weights."""
+    wanted = saved(tmp_path, name, **GENERATORS[name][0])
+    fast, prompt = relay.hf.load(tmp_path), ids(3, 9)
+    mask = torch.ones_like(prompt)
+    mask[0, :4] = mask[2, :8] = 0
+    greedy = {"attention_mask": mask, "max_new_tokens": 6, "do_sample": False, "pad_token_id": 0}
+    assert fast.generate(prompt, **greedy).equal(wanted.generate(prompt, **greedy))
+    drawn = []
+    for model in (fast, wanted):
+        torch.manual_seed(3)
+        drawn.append(model.generate(prompt, max_new_tokens=8, do_sample=True, num_return_sequences=2, top_k=20))
+    assert drawn[0].equal(drawn[1])
+    scored = {"return_dict_in_generate": True, "output_logits": True, **greedy}
+    got, want = fast.generate(prompt, **scored), wanted.generate(prompt, **scored)
+    torch.testing.assert_close(torch.stack(got.logits), torch.stack(want.logits), rtol=1e-4, atol=1e-4)
+    long = {"max_new_tokens": 300, "min_new_tokens": 300, "do_sample": False}
+    assert fast.generate(prompt[:1], **long).equal(wanted.generate(prompt[:1], **long))
+    with torch.no_grad():
+        for mine, other in zip(fast.parameters(), wanted.parameters(), strict=True):
+            drawn = 0.1 * torch.randn_like(mine)
+            mine.add_(drawn)
+            other.add_(drawn)
+    assert fast.generate(prompt, **greedy).equal(wanted.generate(prompt, **greedy))
+    beams = {"num_beams": 2, **greedy}
+    assert fast.generate(prompt, **beams).equal(wanted.generate(prompt, **beams))
 
 
 class Memory(transformers.StoppingCriteria):

@@ -7,7 +7,25 @@ import types as _types
 from relay import IRModule, version as __version__  # noqa: F401  # isort: skip
 
 from ..outside import missing as _missing
-from . import _ffi, contrib, error, extras, ir, nd, relay, runtime, target, te, testing, tir, topi, transform
+from . import (
+    _ffi,
+    auto_scheduler,
+    autotvm,
+    contrib,
+    error,
+    extras,
+    ir,
+    meta_schedule,
+    nd,
+    relay,
+    runtime,
+    target,
+    te,
+    testing,
+    tir,
+    topi,
+    transform,
+)
 from .nd import context, cpu, cuda, device, gpu, opencl
 from .registry import get_global_func, register_func
 from .runtime import convert
@@ -25,6 +43,8 @@ __all__ = [
     "IRModule",
     "TVMError",
     "_ffi",
+    "auto_scheduler",
+    "autotvm",
     "context",
     "contrib",
     "convert",
@@ -37,6 +57,7 @@ __all__ = [
     "gpu",
     "instrument",
     "ir",
+    "meta_schedule",
     "nd",
     "opencl",
     "parser",

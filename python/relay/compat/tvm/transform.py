@@ -16,13 +16,13 @@ from ..outside import missing as _missing
 
 __getattr__ = _missing("tvm.transform")
 
-# Settings of missing features, with the values that ask for nothing.
+# Settings of missing features, with the values that ask for nothing; tuning records are always used.
 _NEUTRAL = {
     "ir.enable_si_builder": (False,),
     "relay.FuseOps.link_params": (False,),
     "relay.backend.tir_converter": ("default",),
-    "relay.backend.use_auto_scheduler": (False,),
-    "relay.backend.use_meta_schedule": (False,),
+    "relay.backend.use_auto_scheduler": (False, True),
+    "relay.backend.use_meta_schedule": (False, True),
     "relay.backend.use_meta_schedule_dispatch": (0,),
     "relay.fallback_device_type": (1,),
     "relay.frontend.fill_span": (False,),

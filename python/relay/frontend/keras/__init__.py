@@ -13,12 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from ..._core import IRModule
 from ...errors import CompileError, wrong_input
 
-__all__ = ["from_keras", "import_file", "is_live_model"]
+__all__ = ["from_keras", "import_content", "import_file", "is_live_model"]
 
 _LAYOUTS = {"NHWC": False, "NDHWC": False, "NWC": False, "NCHW": True, "NCDHW": True, "NCW": False}
 
 
 def import_file(
+    path: str, shapes: Mapping[str, Sequence[int]] | None = None, layout: str = ""
+) -> tuple[IRModule, list[str]]:
+    """Returns the module of a .keras or .h5 file, and the paths that were read. layout: as for import_ordered."""
+    return import_ordered(path, None, shapes, layout), [path]
+
+
+def import_content(
     name: str,
     content: bytes | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
@@ -45,6 +52,16 @@ def import_file(
         raise
     except Exception as error:  # h5py raises nearly any class for a file that is damaged
         raise corrupt(f"{name} cannot be read: {type(error).__name__}: {first_line(error)}") from error
+
+
+def import_ordered(
+    name: str, content: bytes | None, shapes: Mapping[str, Sequence[int]] | None, layout: str
+) -> IRModule:
+    """Returns the module of a file, or of its bytes. layout: "NCHW" exchanges the axes of images; empty keeps them."""
+    if layout not in ("", *_LAYOUTS):
+        raise wrong_input(f"the layout {layout!r} is unknown", f"use one of {', '.join(_LAYOUTS)}")
+    channels_first = _LAYOUTS[layout or "NHWC"]
+    return import_content(name, content, _in_keras_order(shapes, channels_first), None, channels_first)
 
 
 def is_live_model(model: object) -> bool:
@@ -77,7 +94,7 @@ def from_keras(
     channels_first = _LAYOUTS[layout]
     if isinstance(model, (str, os.PathLike, bytes)):
         name, content = ("<bytes>", model) if isinstance(model, bytes) else (os.fspath(model), None)
-        return import_file(name, content, _in_keras_order(shape, channels_first), custom_layers, channels_first), {}
+        return import_content(name, content, _in_keras_order(shape, channels_first), custom_layers, channels_first), {}
     if not is_live_model(model):
         kind = type(model).__qualname__
         raise wrong_input(f"the {kind} is not a Keras model", "give a keras.Model, or the path of a .keras or .h5 file")

@@ -7,14 +7,14 @@ from ...errors import wrong_input
 from . import from_module, is_script_file, read_pt2
 
 
-def import_file(path: str, shapes: dict[str, list[int]]) -> IRModule:
-    """The module of an exported program, or of a TorchScript file with inputs of these shapes.
+def import_file(path: str, shapes: dict[str, list[int]]) -> tuple[IRModule, list[str]]:
+    """The module of an exported program, or of a TorchScript file with inputs of these shapes; and the paths read.
 
     A file that torch.jit.trace made has the shapes and element types of its example inputs; others are float32.
     """
     if not is_script_file(path):
-        return read_pt2(path)
-    return from_module(path, _examples(path, shapes))
+        return read_pt2(path), [path]
+    return from_module(path, _examples(path, shapes)), [path]
 
 
 def _examples(path: str, shapes: dict[str, list[int]]) -> tuple:

@@ -30,6 +30,10 @@ class Problems:
         self._first.setdefault(what, first)
         self._counts[what] += 1
 
+    @property
+    def count(self) -> int:
+        return sum(self._counts.values())
+
     def tell(self) -> None:
         """Raises a CompileError that lists all problems and their remedies, if there are any."""
         if not self._counts:

@@ -87,11 +87,12 @@ CKernelWriter::Text CKernelWriter::constant(const Expr& e) {
     return {text + (t.bits == 64 ? "" : "f"), std::signbit(v) ? Prefix : Atom};
   }
   const int64_t v = e->ivalue;
-  if (t == DType::uint64() && v < 0) return {format("UINT64_C({})", static_cast<uint64_t>(v))};
-  if (v == INT64_MIN) return {"INT64_MIN"};
-  if (t == DType::int32() && v == INT32_MIN) return {"INT32_MIN"};
+  const Dialect& d = *form_.dialect;
+  if (t == DType::uint64() && v < 0) return {format("{}{}{}", d.uint64_begin, static_cast<uint64_t>(v), d.uint64_end)};
+  if (v == INT64_MIN) return {d.least[3]};
+  if (t == DType::int32() && v == INT32_MIN) return {d.least[2]};
   if (v >= INT32_MIN + int64_t{1} && v <= INT32_MAX) return {format("{}", v), v < 0 ? Prefix : Atom};
-  return {format("INT64_C({})", v)};
+  return {format("{}{}{}", d.int64_begin, v, d.int64_end), v < 0 && !*d.int64_begin ? Prefix : Atom};
 }
 
 CKernelWriter::Text CKernelWriter::rounded(Text text, DType t) {
@@ -102,7 +103,7 @@ CKernelWriter::Text CKernelWriter::float_unary(const Expr& e) {
   const DType t = e->dtype;
   const Text a = value(e->args[0]);
   auto function = [&](const char* name) {
-    return rounded(call(format("{}{}", name, t.bits == 64 ? "" : "f"), {a}), t);
+    return rounded(call(format("{}{}", name, t.bits == 64 ? "" : form_.dialect->float_end), {a}), t);
   };
   switch (e->unary) {
     case UnaryOp::Neg: return {"-" + in(a, Atom), Prefix, a.depth + 1};
@@ -142,7 +143,7 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
   }
   if (t.is_float()) return float_unary(e);
   const Text a = value(e->args[0]);
-  const std::string type = c_value_type(t);
+  const std::string type = value_type(t);
   const int depth = a.depth + 1;
   switch (e->unary) {
     case UnaryOp::Not: return {"!" + in(a, Atom), Prefix, depth};
@@ -151,7 +152,7 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
                          : Text{format("({})~{}", type, in(a, Atom)), Prefix, depth};
     case UnaryOp::Neg:
       if (e->index && (narrow_ || is_index(e))) return {"-" + in(a, Atom), Prefix, depth};
-      return {format("({})(0 - (uint{}_t){})", type, std::max<int>(t.bits, 32), in(a, Atom)), Prefix, depth};
+      return {format("({})(0 - ({}){})", type, unsigned_type(std::max<int>(t.bits, 32)), in(a, Atom)), Prefix, depth};
     case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, computed_in(e)), {a}) : a;
     case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, computed_in(e)), {a});
     default: return a;  // an integer rounded to an integer
@@ -185,8 +186,8 @@ CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
     return infix(product ? "&&" : "||", a, b, product ? Conjunction : Disjunction, Comparison, Comparison);
   if (t.is_float() || (t == DType::int64() && e->index && (narrow_ || is_index(e))))
     return rounded(infix(symbol, a, b, binding, binding, product ? Prefix : Product), t);
-  const std::string wide = format("uint{}_t", std::max<int>(t.bits, 32));
-  return {format("({0})(({1}){2} {3} ({1}){4})", c_value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
+  const std::string wide = unsigned_type(std::max<int>(t.bits, 32));
+  return {format("({0})(({1}){2} {3} ({1}){4})", value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
           std::max(a.depth, b.depth) + 2};
 }
 
@@ -207,7 +208,7 @@ CKernelWriter::Text CKernelWriter::binary(const Expr& e) {
     case BinaryOp::BitOr:
     case BinaryOp::BitXor: {
       const char* symbol = op == BinaryOp::BitAnd ? "&" : op == BinaryOp::BitOr ? "|" : "^";
-      return {format("({})({} {} {})", c_value_type(t), in(a, Atom), symbol, in(b, Atom)), Prefix,
+      return {format("({})({} {} {})", value_type(t), in(a, Atom), symbol, in(b, Atom)), Prefix,
               std::max(a.depth, b.depth) + 2};
     }
     default: break;
@@ -252,25 +253,28 @@ CKernelWriter::Text CKernelWriter::select(const Expr& e) {
 CKernelWriter::Text CKernelWriter::cast(const Expr& e) {
   const DType from = e->args[0]->dtype, to = e->dtype;
   const Text a = value(e->args[0]);
-  const std::string type = c_value_type(to);
+  const std::string type = value_type(to);
   if (to.is_bool()) return {in(a, Sum) + " != 0", Comparison, a.depth + 1};
-  if (is_half(to)) return call(helpers_.round(to), {a});
-  if (from.is_float() && !to.is_float()) return call(helpers_.to_integer(to), {a});
+  if (is_half(to)) {
+    const std::string narrow = helpers_.narrow(from);
+    return call(helpers_.round(to), {narrow.empty() ? a : call(narrow, {a})});
+  }
+  if (from.is_float() && !to.is_float()) return call(helpers_.to_integer(to, from), {a});
   if (narrow_ && scalar::is_relabel(e) && e->index != e->args[0]->index && !scalar::is_int(e->args[0]))
     return {format("({}){}", type_of(e), in(a, Atom)), Prefix, a.depth + 1};
-  if (type == c_value_type(from)) return a;
+  if (type == value_type(from)) return a;
   return {format("({}){}", type, in(a, Atom)), Prefix, a.depth + 1};
 }
 
 CKernelWriter::Text CKernelWriter::reinterpret(const Expr& e) {
   const DType from = e->args[0]->dtype, to = e->dtype;
   const Text a = value(e->args[0]);
-  if (from.is_float() == to.is_float()) return {format("({}){}", c_value_type(to), in(a, Atom)), Prefix, a.depth + 1};
+  if (from.is_float() == to.is_float()) return {format("({}){}", value_type(to), in(a, Atom)), Prefix, a.depth + 1};
   if (from.is_float()) {
     const Text bits = call(is_half(from) ? helpers_.store(from) : helpers_.bits_of(from), {a});
-    return {format("({}){}", c_value_type(to), bits.text), Prefix, bits.depth};
+    return {format("({}){}", value_type(to), bits.text), Prefix, bits.depth};
   }
-  const Text bits{format("(uint{}_t){}", to.bits, in(a, Atom)), Prefix, a.depth};
+  const Text bits{format("({}){}", unsigned_type(to.bits), in(a, Atom)), Prefix, a.depth};
   return call(is_half(to) ? helpers_.load(to) : helpers_.from_bits(to), {bits});
 }
 

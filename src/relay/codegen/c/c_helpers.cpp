@@ -7,17 +7,6 @@ namespace relay::codegen {
 using scalar::BinaryOp;
 using scalar::UnaryOp;
 
-std::string c_value_type(DType t) {
-  if (t.is_bool()) return "int";
-  if (t.is_float()) return t.bits == 64 ? "double" : "float";
-  return format("{}int{}_t", t.code == DType::Code::UInt || t.is_storage() ? "u" : "", t.bits);
-}
-
-std::string c_stored_type(DType t) {
-  if (t.is_bool()) return "uint8_t";
-  return is_half(t) ? "uint16_t" : c_value_type(t);
-}
-
 // "f32", "bf16", "i8", "u64"
 static std::string suffix(DType t) {
   const char* code = t.code == DType::Code::Float    ? "f"
@@ -27,12 +16,11 @@ static std::string suffix(DType t) {
   return format("{}{}", code, t.bits);
 }
 
-// `text` with $T, $U and $f replaced: the type, the unsigned integer of its size, and the suffix of C's functions on
-// it.
-static std::string filled(std::string text, DType t) {
-  const std::string type = c_value_type(t), wide = format("uint{}_t", std::max<int>(t.bits, 32));
-  const std::string end = t == DType::float64() ? "" : "f";
-  for (const auto& [mark, value] : {std::pair{"$T", type}, {"$U", wide}, {"$f", end}})
+// `text` with $T, $U, $R and $f replaced (dialect.h).
+std::string CHelpers::filled(std::string text, DType t, const std::string& result) const {
+  const std::string type = dialect_.value_type(t), wide = dialect_.integer(false, std::max<int>(t.bits, 32));
+  const std::string end = t == DType::float64() ? "" : dialect_.float_end;
+  for (const auto& [mark, value] : {std::pair{"$T", type}, {"$U", wide}, {"$f", end}, {"$R", result}})
     for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, 2, value);
   return text;
 }
@@ -50,7 +38,7 @@ static const char* float_body(BinaryOp op) {
     case BinaryOp::Max: return "return isnan(a) ? a : a > b ? a : b;";
     case BinaryOp::FloorDiv:
       return "if (b == 0) return a / b; double r = fmod(a, b), q = rint((a - r) / b); "
-             "if (r != 0 && (r < 0) != (b < 0)) q -= 1; return ($T)(q == 0 ? copysign(0, a / b) : q);";
+             "if (r != 0 && (r < 0) != (b < 0)) q -= 1; return ($T)(q == 0 ? copysign(0.0, (double)(a / b)) : q);";
     case BinaryOp::FloorMod: return "$T r = fmod$f(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;";
     case BinaryOp::TruncDiv: return "return trunc$f(a / b);";
     case BinaryOp::TruncMod: return "return fmod$f(a, b);";
@@ -112,43 +100,73 @@ std::string CHelpers::unary(UnaryOp op, DType t) {
   return add(name, filled(format("static inline $T {}($T a) {{ {} }}\n", name, body), t));
 }
 
-std::string CHelpers::to_integer(DType t) {
-  const std::string name = format("relay_to_{}", suffix(t));
+std::string CHelpers::to_integer(DType t, DType from) {
   const bool is_signed = t.code == DType::Code::Int;
-  const std::string limits = is_signed ? format("INT{}", t.bits) : format("UINT{}", t.bits);
-  const std::string least = is_signed ? limits + "_MIN" : "0", greatest = limits + "_MAX";
-  return add(
-      name,
-      format("static inline {0} {1}(double v) {{\n  if (isnan(v)) return 0;\n  if (v <= (double){2}) return {2};\n"
-             "  if (v >= ldexp(1, {4})) return {3};\n  return ({0})v;\n}}\n",
-             c_value_type(t), name, least, greatest, is_signed ? t.bits - 1 : t.bits));
+  const DType taken = !dialect_.has_double && from != DType::float64() ? DType::float32() : DType::float64();
+  const int at = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
+  const std::string name = format("relay_to_{}{}", suffix(t), dialect_.has_double ? "" : "_of_" + suffix(taken));
+  std::string body = dialect_.to_integer;
+  for (const auto& [mark, value] : {std::pair{"$L", std::string(is_signed ? dialect_.least[at] : "0")},
+                                    {"$G", is_signed ? dialect_.greatest[at] : dialect_.unsigned_greatest[at]},
+                                    {"$E", format("{}", is_signed ? t.bits - 1 : t.bits)}})
+    for (size_t from_here; (from_here = body.find(mark)) != std::string::npos;) body.replace(from_here, 2, value);
+  const bool lines = body[0] == '\n';
+  return add(name,
+             filled(format("static inline $R {}($T v) {{{}{}{}}}\n", name, lines ? "" : " ", body, lines ? "" : " "),
+                    taken, dialect_.value_type(t)));
 }
 
 std::string CHelpers::bits_of(DType t) {
   const std::string name = format("relay_bits_of_{}", suffix(t));
-  return add(name, format("static inline uint{0}_t {1}({2} v) {{ uint{0}_t b; memcpy(&b, &v, sizeof b); return b; }}\n",
-                          t.bits, name, c_value_type(t)));
+  return add(name, filled(format("static inline $R {}($T v) {{ {} }}\n", name, dialect_.bits_of), t,
+                          dialect_.integer(false, t.bits)));
 }
 
 std::string CHelpers::from_bits(DType t) {
   const std::string name = format("relay_{}_of_bits", suffix(t));
-  return add(name, format("static inline {2} {1}(uint{0}_t b) {{ {2} v; memcpy(&v, &b, sizeof v); return v; }}\n",
-                          t.bits, name, c_value_type(t)));
+  return add(name, filled(format("static inline $R {}($U b) {{ {} }}\n", name, dialect_.from_bits), t,
+                          dialect_.value_type(t)));
 }
 
 std::string CHelpers::multiply_add(DType t) {
   const std::string name = format("relay_multiply_add_{}", suffix(t));
-  return add(name,
-             filled(format("static inline $T {}($T a, $T b, $T c) {{\n#ifdef RELAY_FMA\n  return fma$f(a, b, c);\n"
-                           "#else\n  return a * b + c;\n#endif\n}}\n",
-                           name),
-                    t));
+  return add(name, filled(format("static inline $T {}($T a, $T b, $T c) {{{}}}\n", name, dialect_.multiply_add), t));
+}
+
+std::string CHelpers::narrow(DType from) {
+  if (dialect_.has_double || is_half(from) || from == DType::float32() || from.bits < 32) return {};
+  const std::string name = format("relay_narrow_{}", suffix(from));
+  const char* exact = from.is_float() ? "!((double)f == v || isnan(v))" : "($T)f != v";
+  return add(
+      name,
+      filled(format("/* Towards zero, with the last bit set if not exact: as good as v where fewer bits are kept. "
+                    "*/\nstatic inline float {}($T v) {{\n  float f = {}(v);\n  return {} ? "
+                    "{}({}(f) | 1) : f;\n}}\n",
+                    name, dialect_.towards_zero, exact, from_bits(DType::float32()), bits_of(DType::float32())),
+             from));
 }
 
 // Half to even: 11 bits of significand and least exponent -14, or 8 and -126.
 std::string CHelpers::round(DType half) {
   const bool brain = half == DType::bfloat16();
   const std::string name = format("relay_round_{}", suffix(half));
+  if (!dialect_.has_double) {
+    const std::string bits = bits_of(DType::float32()), back = from_bits(DType::float32());
+    if (brain)
+      return add(name, filled(format("static inline float {}(float v) {{\n  $U b = {}(v);\n  return isnan(v) ? v : "
+                                     "{}((b + 0x7fff + ((b >> 16) & 1)) & 0xffff0000u);\n}}\n",
+                                     name, bits, back),
+                              DType::float32()));
+    return add(
+        name,
+        filled(format("static inline float {0}(float v) {{\n  $U b = {1}(v), a = b & 0x7fffffffu;\n"
+                      "  if (a >= 0x7f800000u) return v;\n"
+                      "  if (a < 0x38800000u) return copysign(rint(v * 16777216.0f) * 5.9604645e-8f, v);\n"
+                      "  b = (b + 0xfff + ((b >> 13) & 1)) & 0xffffe000u;\n"
+                      "  return {2}((b & 0x7fffffffu) > 0x477fe000u ? (b & 0x80000000u) | 0x7f800000u : b);\n}}\n",
+                      name, bits, back),
+               DType::float32()));
+  }
   return add(
       name,
       format(
@@ -160,9 +178,16 @@ std::string CHelpers::round(DType half) {
 
 std::string CHelpers::load(DType half) {
   const std::string name = format("relay_load_{}", suffix(half));
+  const std::string back = from_bits(DType::float32());
   if (half == DType::bfloat16())
-    return add(name, format("static inline float {}(uint16_t b) {{ return {}((uint32_t)b << 16); }}\n", name,
-                            from_bits(DType::float32())));
+    return add(name, format("static inline float {}({} b) {{ return {}(({})b << 16); }}\n", name,
+                            dialect_.integer(false, 16), back, dialect_.integer(false, 32)));
+  if (!dialect_.has_double)
+    return add(name,
+               format("static inline float {0}({2} b) {{\n  {3} s = ({3})(b & 0x8000) << 16, a = b & 0x7fff;\n"
+                      "  if (a < 0x400) return {1}(s | {4}((float)a * 5.9604645e-8f));\n"
+                      "  return {1}(s | (a >= 0x7c00 ? 0x7f800000u | (a << 13) : (a << 13) + 0x38000000u));\n}}\n",
+                      name, back, dialect_.integer(false, 16), dialect_.integer(false, 32), bits_of(DType::float32())));
   return add(name, format("static inline float {}(uint16_t b) {{\n  int e = (b >> 10) & 31, m = b & 1023;\n"
                           "  double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);\n"
                           "  return (float)(b >> 15 ? -v : v);\n}}\n",
@@ -172,7 +197,15 @@ std::string CHelpers::load(DType half) {
 std::string CHelpers::store(DType half) {
   const std::string name = format("relay_store_{}", suffix(half)), bits = bits_of(DType::float32());
   if (half == DType::bfloat16())
-    return add(name, format("static inline uint16_t {}(float v) {{ return (uint16_t)({}(v) >> 16); }}\n", name, bits));
+    return add(name, format("static inline {0} {1}(float v) {{ return ({0})({2}(v) >> 16); }}\n",
+                            dialect_.integer(false, 16), name, bits));
+  if (!dialect_.has_double)
+    return add(name, format("static inline {2} {0}(float v) {{\n  {3} b = {1}(v), s = (b >> 16) & 0x8000, a = b & "
+                            "0x7fffffffu;\n  if (a > 0x7f800000u) return ({2})(s | 0x7e00);\n"
+                            "  if (a == 0x7f800000u) return ({2})(s | 0x7c00);\n"
+                            "  if (a < 0x38800000u) return ({2})(s | ({3})(fabs(v) * 16777216.0f));\n"
+                            "  return ({2})(s | ((a - 0x38000000u) >> 13));\n}}\n",
+                            name, bits, dialect_.integer(false, 16), dialect_.integer(false, 32)));
   return add(
       name,
       format("static inline uint16_t {}(float v) {{\n  int sign = (int)({}(v) >> 31) << 15, e;\n"

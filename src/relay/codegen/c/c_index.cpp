@@ -72,7 +72,7 @@ bool has_small_indices(const loop::Kernel& kernel) {
 }
 
 std::string CKernelWriter::type_of(const Expr& e) const {
-  return narrow_ && e->dtype == DType::int64() && e->index ? "int32_t" : c_value_type(e->dtype);
+  return narrow_ && e->dtype == DType::int64() && e->index ? form_.dialect->signed_types[2] : value_type(e->dtype);
 }
 
 // The type that a function of index expressions takes.

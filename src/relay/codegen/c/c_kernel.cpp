@@ -10,13 +10,6 @@ using loop::Scope;
 using loop::Stmt;
 using loop::StmtKind;
 
-// Names that the source uses from the C library, or has itself.
-static const char* const taken[] = {
-    "params",   "shape", "begin",  "end",   "scratch", "exp",   "log",   "sqrt",   "tanh",  "erf",     "sin",   "cos",
-    "tan",      "atan",  "floor",  "ceil",  "rint",    "trunc", "fabs",  "expf",   "logf",  "sqrtf",   "tanhf", "erff",
-    "sinf",     "cosf",  "tanf",   "atanf", "floorf",  "ceilf", "rintf", "truncf", "fabsf", "isnan",   "isinf", "NAN",
-    "INFINITY", "expm1", "expm1f", "log1p", "log1pf",  "erfc",  "erfcf", "fmod",   "fmodf", "copysign"};
-
 std::string CKernelWriter::unique(const std::string& name) {
   std::string base;
   for (char c : name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -28,8 +21,8 @@ std::string CKernelWriter::unique(const std::string& name) {
 }
 
 std::string CKernelWriter::run() {
-  used_names_.insert(std::begin(c_keywords), std::end(c_keywords));
-  used_names_.insert(std::begin(taken), std::end(taken));
+  used_names_.insert(form_.dialect->keywords.begin(), form_.dialect->keywords.end());
+  used_names_.insert(form_.dialect->functions.begin(), form_.dialect->functions.end());
   for (const Expr& v : kernel_.shape_vars) names_[v.get()] = unique(v->name);
   for (const loop::BufferRef& b : kernel_.params) names_[b.get()] = unique(b->name);
   const std::string task = names_[kernel_.task.get()] = unique(kernel_.task->name);
@@ -37,7 +30,12 @@ std::string CKernelWriter::run() {
   nested(kernel_.body);
   const std::string body = std::move(lines());
   blocks_.pop_back();
-  return form_.is_static ? static_function(task, body) : called_by_pointer(task, body);
+  switch (form_.entry) {
+    case CKernelForm::Entry::Static: return static_function(task, body);
+    case CKernelForm::Entry::WorkItems: return entry_of_work_items(task, body);
+    case CKernelForm::Entry::Pointers: break;
+  }
+  return called_by_pointer(task, body);
 }
 
 std::string CKernelWriter::called_by_pointer(const std::string& task, const std::string& body) {
@@ -46,7 +44,7 @@ std::string CKernelWriter::called_by_pointer(const std::string& task, const std:
       line(format("const int64_t {} = shape[{}];", names_[v], i));
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const loop::Buffer& b = *kernel_.params[i];
-    const std::string type = (b.read_only ? "const " : "") + c_stored_type(b.dtype);
+    const std::string type = (b.read_only ? "const " : "") + stored_type(b.dtype);
     if (used_.count(&b)) line(format("{0} *const {1} = ({0} *)params[{2}];", type, names_[&b], i));
   }
   return format(
@@ -63,7 +61,7 @@ std::string CKernelWriter::static_function(const std::string& task, const std::s
   const std::string tasks = in(value(kernel_.tasks), Sum);
   std::vector<std::string> params, unused;
   for (const loop::BufferRef& b : kernel_.params) {
-    params.push_back(format("{}{} *{}{}", b->read_only ? "const " : "", c_stored_type(b->dtype),
+    params.push_back(format("{}{} *{}{}", b->read_only ? "const " : "", stored_type(b->dtype),
                             form_.may_overlap ? "" : "restrict ", names_[b.get()]));
     if (!used_.count(b.get())) unused.push_back(format("(void){}", names_[b.get()]));
   }
@@ -76,6 +74,38 @@ std::string CKernelWriter::static_function(const std::string& task, const std::s
   if (!unused.empty()) line(format("{};", join(unused, ", ")));
   return format("RELAY_KERNEL void {0}({1}) {{\n{2}  for ({6} {3} = 0; {3} < {4}; ++{3}) {{\n{5}  }}\n}}\n",
                 c_name(kernel_.name), join(params, ", "), lines(), task, tasks, body, index_type());
+}
+
+// Each work-item runs every n-th task of [begin, end), where n is the number of work-items.
+std::string CKernelWriter::entry_of_work_items(const std::string& task, const std::string& body) {
+  const Dialect& d = *form_.dialect;
+  const char *bytes = d.unsigned_types[0], *position = d.signed_types[3];
+  std::vector<std::string> params;
+  for (const loop::BufferRef& b : kernel_.params) {
+    const std::string memory = unique(names_[b.get()] + "_memory"), at = unique(names_[b.get()] + "_at");
+    const std::string type = d.array_space + std::string(b->read_only ? "const " : "");
+    params.push_back(format("{}{} *{}, {} {}", type, bytes, memory, position, at));
+    if (used_.count(b.get()))
+      line(format("{0}{1} *const {2} = ({0}{1} *)({3} + {4});", type, stored_type(b->dtype), names_[b.get()], memory,
+                  at));
+  }
+  for (const Expr& v : kernel_.shape_vars) params.push_back(format("{} {}", position, names_[v.get()]));
+  params.push_back(format("{0} begin, {0} end", position));
+  if (scratch_most_ > 0) {
+    params.push_back(format("{}{} *scratch_memory", d.array_space, bytes));
+    line(format("{0}{1} *const scratch = scratch_memory + get_global_id(0) * {2};", d.array_space, bytes,
+                scratch_most_));
+  }
+  std::string first = "begin", last = "end";
+  if (form_.per_task && !scalar::is_int(form_.per_task, 1)) {
+    statement_begins({form_.per_task});
+    const std::string each = in(value(form_.per_task), Prefix);
+    first += " * " + each, last += " * " + each;
+  }
+  return format(
+      "__kernel void {0}({1}) {{\n{2}  for ({3} item = {7} + ({3})get_global_id(0); item < {8}; item += "
+      "({3})get_global_size(0)) {{\n    const {4} {5} = ({4})item;\n{6}  }}\n}}\n",
+      c_name(kernel_.name), join(params, ", "), lines(), position, index_type(), task, body, first, last);
 }
 
 void CKernelWriter::nested(const Stmt& s) {
@@ -161,7 +191,7 @@ void CKernelWriter::store(const Stmt& s) {
   std::string text = top(s->value);
   const DType t = s->buffer->dtype;
   if (is_half(t)) text = format("{}({})", helpers_.store(t), text);
-  if (t.is_bool()) text = format("(uint8_t)({})", text);
+  if (t.is_bool()) text = format("({})({})", stored_type(t), text);
   const std::string to = element(*s->buffer, s->indices);
   if (to != text) line(format("{} = {};", to, text));  // clang warns of a variable that is assigned to itself
   if (s->condition) {
@@ -175,10 +205,12 @@ void CKernelWriter::alloc(const Stmt& s) {
   const loop::Buffer& b = *s->buffer;
   int64_t elements = 1;
   for (const Expr& e : b.shape) elements *= e->ivalue;
-  const std::string type = c_stored_type(b.dtype), name = names_[&b] = unique(b.name);
+  const std::string type = stored_type(b.dtype), name = names_[&b] = unique(b.name);
   const int64_t before = scratch_used_;
   if (b.scope == Scope::Scratch) {
-    line(format("{0} *const {1} = ({0} *)(void *)((char *)scratch + {2});", type, name, before));
+    const bool is_item = form_.entry == CKernelForm::Entry::WorkItems;
+    const std::string to = is_item ? form_.dialect->array_space + type : type;
+    line(format("{0} *const {1} = ({0} *){2}scratch + {3});", to, name, is_item ? "(" : "(void *)((char *)", before));
     scratch_used_ += (elements * b.dtype.bytes() + 63) / 64 * 64;
     scratch_most_ = std::max(scratch_most_, scratch_used_);
   } else {

@@ -11,11 +11,17 @@
 
 namespace relay::codegen {
 
-// The form of a kernel's C function.
+// The form of a kernel's function.
 struct CKernelForm {
-  // static, with typed parameters, over all tasks; otherwise as in codegen.h
-  bool is_static = false;
+  enum class Entry : uint8_t {
+    Pointers,   // as in codegen.h
+    Static,     // with typed parameters, over all tasks
+    WorkItems,  // an entry point of a device (c_source.h)
+  };
+  Entry entry = Entry::Pointers;
+  const Dialect* dialect = &c99;
   bool may_overlap = false;     // arrays that it gets may overlap: no `restrict`
+  scalar::Expr per_task{};      // WorkItems: the kernel's tasks for each task that is asked for; null: 1
   bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
 };
 
@@ -31,7 +37,10 @@ scalar::Expr flat_index_of(const loop::Buffer& buffer, const scalar::Exprs& indi
 class CKernelWriter {
  public:
   CKernelWriter(const loop::Kernel& kernel, CHelpers& helpers, const CKernelForm& form = {})
-      : kernel_(kernel), helpers_(helpers), form_(form), narrow_(form.is_static && has_small_indices(kernel)) {}
+      : kernel_(kernel),
+        helpers_(helpers),
+        form_(form),
+        narrow_(form.entry != CKernelForm::Entry::Pointers && has_small_indices(kernel)) {}
   std::string run();
   int64_t scratch_bytes() const { return scratch_most_; }  // after run()
 
@@ -57,6 +66,7 @@ class CKernelWriter {
   // --- functions
   std::string static_function(const std::string& task, const std::string& body);
   std::string called_by_pointer(const std::string& task, const std::string& body);
+  std::string entry_of_work_items(const std::string& task, const std::string& body);
 
   // --- statements
   void stmt(const loop::Stmt& s);
@@ -93,7 +103,10 @@ class CKernelWriter {
   std::optional<std::string> scalar_of(const loop::Buffer& buffer, const scalar::Exprs& indices) const;
   std::string type_of(const Expr& e) const;
   DType computed_in(const Expr& e) const;
-  const char* index_type() const { return narrow_ ? "int32_t" : "int64_t"; }
+  const char* index_type() const { return form_.dialect->signed_types[narrow_ ? 2 : 3]; }
+  std::string value_type(DType t) const { return form_.dialect->value_type(t); }
+  std::string stored_type(DType t) const { return form_.dialect->stored_type(t); }
+  std::string unsigned_type(int bits) const { return form_.dialect->integer(false, bits); }
   bool is_index(const Expr& e);  // integer arithmetic without loads, which never overflows
   Text named(const Expr& e, const Text& text);
 

@@ -1,6 +1,7 @@
 #include "relay/codegen/c/c_source.h"
 
 #include "relay/codegen/c/c_kernel.h"
+#include "relay/loop/spread.h"
 
 namespace relay::codegen {
 
@@ -17,7 +18,7 @@ static constexpr const char* no_contraction =
     "#ifdef __clang__ /* other compilers do not contract in C99 */\n#pragma STDC FP_CONTRACT OFF\n#endif\n\n";
 
 std::string c_source(std::span<const loop::Kernel> kernels) {
-  CHelpers helpers;
+  CHelpers helpers(c99);
   std::string functions;
   for (const loop::Kernel& kernel : kernels) functions += "\n" + CKernelWriter(without_dots(kernel), helpers).run();
   return "/* Kernels, each over tasks [begin, end). cc -std=c99 -O2; no other file is needed. */\n"
@@ -25,15 +26,37 @@ std::string c_source(std::span<const loop::Kernel> kernels) {
          std::string(no_contraction) + helpers.text_for(functions) + functions;
 }
 
+std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks) {
+  CHelpers helpers(opencl_c);
+  std::string functions;
+  for (const loop::Kernel& one : kernels) {
+    loop::FineTasks tasks{without_dots(one), {}};
+    if (fine_tasks) tasks = loop::spread(tasks.kernel);
+    const loop::Kernel kernel = loop::simplify(loop::expand_math(with_scalar_tiles(tasks.kernel, false)));
+    functions += "\n" + CKernelWriter(kernel, helpers,
+                                      {.entry = CKernelForm::Entry::WorkItems,
+                                       .dialect = &opencl_c,
+                                       .per_task = tasks.per_task,
+                                       .fuses_products = true})
+                            .run();
+  }
+  const std::string all = helpers.text_for(functions) + functions;
+  const bool doubles = all.find("double") != std::string::npos;
+  return std::string("/* Kernels, each over tasks [begin, end) that the work-items share. */\n") +
+         (doubles ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "") + "#pragma OPENCL FP_CONTRACT OFF\n\n" +
+         all;
+}
+
 CFunctions c_functions(std::span<const CKernel> kernels, const CFunctionOptions& options) {
-  CHelpers helpers;
+  CHelpers helpers(c99);
   CFunctions out;
   std::string all;
   for (const CKernel& one : kernels) {
     loop::Kernel kernel = with_scalar_tiles(without_dots(*one.kernel), options.keep_lanes);
     if (!options.library_math) kernel = loop::expand_math(kernel);
     kernel = loop::simplify(kernel);
-    CKernelWriter writer(kernel, helpers, {.is_static = true, .may_overlap = one.may_overlap, .fuses_products = true});
+    CKernelWriter writer(kernel, helpers,
+                         {.entry = CKernelForm::Entry::Static, .may_overlap = one.may_overlap, .fuses_products = true});
     CFunction& function = out.functions.emplace_back();
     function.name = c_name(kernel.name);
     function.text = writer.run();

@@ -20,6 +20,19 @@ namespace relay::codegen {
 // `kernels`: as lowering made them.
 std::string c_source(std::span<const loop::Kernel> kernels);
 
+// Kernels as OpenCL C 1.2. Each is an entry point over tasks [begin, end), which its work-items share:
+//
+//   __kernel void kernel_NAME(__global uchar *data_memory, long data_at, ..., long n, ..., long begin, long end,
+//                             __global uchar *scratch_memory)
+//
+// For each array a memory object and the position of its first byte; then the shape variables, the tasks and, if the
+// kernel has any, scratch memory for all work-items, of which each uses at most codegen::scratch_bytes(). Values are
+// those of the CPU: polynomials for exp and similar functions, and with RELAY_FMA defined, for devices with fma, the
+// same roundings. float16 and bfloat16 are computed in float, and need no extension; float64 needs cl_khr_fp64.
+//
+// `fine_tasks`: the loops of a task are spread over work-items (loop::spread), as GPUs need it.
+std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks);
+
 // --- functions of a program (relay/c_project) ------------------------------------------------------------------------
 // Each kernel is a static function over all of its tasks: its arrays as typed pointers, then its shape variables, then,
 // if it has any, its scratch memory. Register tiles are scalars.

@@ -87,7 +87,7 @@ std::optional<std::string> CKernelWriter::scalar_of(const Buffer& buffer, const 
 
 bool CKernelWriter::alloc_tile(const Stmt& s) {
   const Buffer& b = *s->buffer;
-  if (!form_.is_static || !may_be_scalars(b)) return false;
+  if (form_.entry == CKernelForm::Entry::Pointers || !may_be_scalars(b)) return false;
   std::set<int64_t> reads;
   bool constant = true;
   for_each_access(s->body[0], [&](const Buffer& buffer, const Exprs& indices, bool stored) {
@@ -104,7 +104,7 @@ bool CKernelWriter::alloc_tile(const Stmt& s) {
     tile[element] = unique(format("{}_{}", b.name, element));
     declared.push_back(format("{} = {}", tile[element], is_half(b.dtype) ? "0" : zero));
   }
-  if (!declared.empty()) line(format("{} {};", c_stored_type(b.dtype), join(declared, ", ")));
+  if (!declared.empty()) line(format("{} {};", form_.dialect->stored_type(b.dtype), join(declared, ", ")));
   std::swap(tiles_[&b], tile);
   stmt(s->body[0]);
   tiles_.erase(&b);

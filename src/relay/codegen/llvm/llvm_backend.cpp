@@ -170,6 +170,11 @@ Result<std::shared_ptr<KernelLibrary>> LlvmBackend::compile(std::span<const loop
 
 Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                                       CodeForm form) {
+  if (form == CodeForm::Source)
+    return Diagnostic{
+        DiagnosticKind::bad_option,        format("code for {} has no source text", target_.name), {}, {}, {},
+        "write C source instead: --emit c"};
+  if (form == CodeForm::Artifact) form = CodeForm::SharedLibrary;
   if (form == CodeForm::Object && !is_linked_) return foreign_object(kernels, target_);
   RELAY_ASSIGN(const std::vector<JobRef> jobs, finished(kernels, functions));
   std::vector<std::string_view> objects;

@@ -61,6 +61,7 @@ static Result<Findings> find_problems(const CheckOptions& options, driver::Model
   std::optional<input::MemoryFile> content;
   if (piped) content.emplace(*piped);
   out.stage = "import";
+  RELAY_RETURN_IF_ERROR(driver::check_layout(options.model, form, how.import.layout));
   Result<driver::Model> model = driver::Model();
   if (const driver::Frontend* frontend = driver::frontend_of(form)) {
     Result<frontend::CheckReport> report =

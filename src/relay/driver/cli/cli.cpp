@@ -33,8 +33,9 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
-    "(.relay), a model of PyTorch (.pt2, or TorchScript) or Keras (.keras, .h5), both read by Python, or, for\n"
-    "some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
+    "(.relay), a model of PyTorch (.pt2, or TorchScript), Keras (.keras, .h5), TensorFlow (.pb, or the folder of a\n"
+    "SavedModel), DarkNet (.cfg), Caffe (.prototxt), Caffe2 (.pb) or MXNet (-symbol.json), which Python reads, or,\n"
+    "for some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
@@ -80,7 +81,8 @@ static Diagnostic parse_error(const CLI::ParseError& e, const CLI::App& app, con
   return d;
 }
 
-// Models of PyTorch and Keras are read by Python: the same command line goes on there, in place of this process.
+// Models of some formats are read by Python (python_formats.def): the same command line goes on there, in place of this
+// process.
 static Status continue_in_python(int argc, const char* const* argv, const CLI::App& app) {
   if (driver::has_python_importer()) return ok();
   for (const CLI::App* verb : app.get_subcommands()) {

@@ -9,6 +9,7 @@
 #include "relay/driver/c_project.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
+#include "relay/driver/tuning.h"
 #include "relay/input/files.h"
 #include "relay/measure/measure.h"
 
@@ -17,6 +18,7 @@ namespace relay::cli {
 namespace {
 struct CompileVerbOptions : ModelOptions {
   std::string output, emit;  // emit: empty if the name of the output decides
+  std::string candidates;    // a file to write; empty for none
   bool aot = false, json = false;
   // of a C project:
   c_project::Options project;
@@ -92,6 +94,7 @@ static Status compile_to_file(CompileVerbOptions options) {
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   print_notes(compiled.report);
+  if (!options.candidates.empty()) RELAY_RETURN_IF_ERROR(write_file(options.candidates, driver::tuning_json(compiled)));
   if (is_project) return write_project(options, model, compiled);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
@@ -153,6 +156,9 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
                  "without control flow have no functions)");
+  verb->add_option("--candidates", options->candidates,
+                   "Write the schedules that rules considered for each group, with estimates, as JSON (relay tune)")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
     for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--input"})

@@ -56,7 +56,7 @@ class Finder {
     for (size_t step = 0; step < s.steps.size(); ++step) {
       const Step& at = s.steps[step];
       const std::string prefix = program_.segments.size() > 1 ? s.name + " " : "";
-      const std::string kernel = name_of(program_, at);
+      const std::string kernel = name_of(program_, s, at);
       for (uint32_t i = 0; i < at.args.count; ++i) {
         const Array& a = s.arrays[s.operands[at.args.begin + i]];
         if (a.kind != Array::Kind::Constant) continue;

@@ -15,6 +15,7 @@
 #include "relay/measure/operations.h"
 #include "relay/measure/profile.h"
 #include "relay/op/registry.h"
+#include "relay/runtime/devices/opencl.h"
 #include "relay/runtime/threads/thread_pool.h"
 #include "relay/transform/pass.h"
 
@@ -69,6 +70,21 @@ static Status calibrate() {
   return ok();
 }
 
+// The OpenCL devices, in the order of their numbers.
+static void list_opencl() {
+  const Result<std::vector<runtime::OpenClInfo>> found = runtime::opencl_devices();
+  if (!found) return row("OpenCL", "none: " + found.errors()[0].message);
+  if (found->empty()) row("OpenCL", "no device: the loader is installed, but no driver");
+  for (size_t i = 0; i < found->size(); ++i) {
+    const runtime::OpenClInfo& d = (*found)[i];
+    row("OpenCL", format("opencl:{} = {}, a {} of {}, {}", i, d.name, d.kind, d.platform, d.version));
+    row("", d.refused ? format("cannot be used: {}", *d.refused)
+                      : format("{} compute units, {}, at most {} for one array{}{}", d.units,
+                               bytes_text(d.memory_bytes), bytes_text(d.allocation_bytes),
+                               d.has_double ? ", float64" : "", d.has_fma ? ", fused multiply-add" : ""));
+  }
+}
+
 static Status doctor(const DoctorOptions& options) {
   if (options.calibrate) return calibrate();
   RELAY_ASSIGN(TargetDesc target, driver::find_target(options.target));
@@ -95,6 +111,7 @@ static Status doctor(const DoctorOptions& options) {
         format("{}: speed, bandwidths and operations are measured ({})", figures->date, *measure::calibration_file()));
   else if (!ignored.empty() && driver::is_native(options.target))
     row("  calibrated", format("no: {} {}", *measure::calibration_file(), ignored));
+  list_opencl();
   if (options.quick) {
     print_message("nothing was measured (--quick)");
     return ok();

@@ -54,7 +54,7 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
     const runtime::Array& a = segment.arrays[i];
     if (a.kind == runtime::Array::Kind::Input) out.inputs += plan.bytes[i];
     if (a.kind == runtime::Array::Kind::Output) out.outputs += plan.bytes[i];
-    if (a.kind != runtime::Array::Kind::Temporary || plan.bytes[i] == 0) continue;
+    if (a.kind != runtime::Array::Kind::Temporary || plan.bytes[i] == 0 || a.memory != runtime::host_memory) continue;
     out.buffers.push_back({a.name.empty() ? format("%{}", i) : a.name,
                            format("{}[{}]", a.dtype.str(), join(plan.shapes[i], ", ")), plan.bytes[i], plan.offsets[i],
                            lives[i].first, lives[i].last});
@@ -66,7 +66,8 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
   for (uint32_t step = 0; step < segment.steps.size(); ++step) {
     int64_t alive = 0;
     for (const Buffer& b : out.buffers) alive += b.first <= step && step <= b.last ? b.bytes : 0;
-    if (alive > most) most = alive, out.peak_step = step, out.peak_kernel = name_of(program, segment.steps[step]);
+    if (alive > most)
+      most = alive, out.peak_step = step, out.peak_kernel = name_of(program, segment, segment.steps[step]);
   }
   return out;
 }

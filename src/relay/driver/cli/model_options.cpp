@@ -1,6 +1,7 @@
 #include "relay/driver/cli/model_options.h"
 
 #include "relay/driver/targets.h"
+#include "relay/driver/tuning.h"
 #include "relay/input/files.h"
 #include "relay/measure/calibration.h"
 
@@ -48,6 +49,7 @@ static void print_ignored_calibration(const ModelOptions& options, const TargetD
 Result<driver::Options> compile_options(const ModelOptions& options, const std::vector<std::string>& output_names) {
   RELAY_ASSIGN(driver::Options out, read_options(options.flags));
   out.run.output_names = output_names;
+  RELAY_RETURN_IF_ERROR(driver::load_tuning_records(out));
   print_ignored_calibration(options, out.lower.target);
   return out;
 }

@@ -11,7 +11,9 @@
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/cli/pass_log.h"
+#include "relay/driver/cli/plan_log.h"
 #include "relay/driver/stages.h"
+#include "relay/driver/tuning.h"
 #include "relay/input/files.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -86,13 +88,16 @@ static Status read_pass_options(const OptOptions& options, const std::vector<std
   return ok();
 }
 
-static Result<ir::Module> transformed(const OptOptions& options, const ir::Module& module,
-                                      const driver::Options& compilation, driver::CompileReport& report) {
+static Result<ir::Module> transformed(const OptOptions& options, ir::Module module, const driver::Options& compilation,
+                                      driver::CompileReport& report) {
+  if (!options.has_passes) {
+    RELAY_ASSIGN(module, driver::before_passes(module, compilation));
+  }
   if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, compilation, &report);
   transform::PassContext context;
   std::vector<std::string> names;
   if (!options.has_passes) {
-    driver::Pipeline usual = driver::pipeline(compilation.passes.opt_level, compilation.passes.mode);
+    driver::Pipeline usual = driver::pipeline_of(compilation.passes);
     names = usual.passes, context.options = usual.options;
   } else if (!trim(options.passes).empty()) {  // else empty
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
@@ -116,6 +121,13 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   if (emit == "c") return driver::Stage::C;
   if (emit == "llvm") return driver::Stage::Llvm;
   return driver::Stage::Assembly;
+}
+
+static std::vector<std::string> emit_names() {
+  std::vector<std::string> names{"relay", "plan", "te",  "schedule", "candidates", "loop",
+                                 "c",     "llvm", "asm", "program",  "nodes"};
+  for (const std::string& step : PlanLog::steps()) names.push_back("plan:" + step);
+  return names;
 }
 
 // The program form of runtime/program/program.h, or the machine code of its functions.
@@ -157,6 +169,19 @@ static Status write_text(const OptOptions& options, const std::string& text) {
     return ok();
   }
   return write_file(options.output, text);
+}
+
+// The text of any stage below Relay, except for the plan.
+static Result<std::string> lowered_text(const OptOptions& options, const build::LoweredProgram& program,
+                                        const ir::Module& module, const driver::Options& compilation,
+                                        const build::Provenance& nodes) {
+  if (options.functions || options.emit == "program") return program_text(options, program, module, compilation);
+  std::vector<lower::LoweredFunction> lowered;
+  for (const exec::LoweredSegment& segment : program.segments) lowered.push_back(segment.lowered);
+  if (options.emit == "candidates") return driver::candidates_text(lowered);
+  if (options.emit == "nodes") return nodes_text(nodes.report(lowered));
+  RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
+  return driver::stage_text(lowered, compilation.lower.target, stage, options.kernel);
 }
 
 static Status opt(const OptOptions& options) {
@@ -214,24 +239,21 @@ static Status opt(const OptOptions& options) {
     print_message(story);
     return ok();
   }
+  const bool shows_plan = starts_with(options.emit, "plan");
+  PlanLog plan(options.emit);
+  if (shows_plan) compilation.lower.trace_plan = [&](const lower::PlanTrace& trace) { plan.add(trace); };
   RELAY_ASSIGN(ir::Module typed, typing::infer(model.module));
   const build::Entry entry = build::entry_of(typed);
   RELAY_ASSIGN(build::LoweredProgram program, driver::lower_program(module, entry, compilation));
-  std::vector<lower::LoweredFunction> lowered;
   size_t groups = 0, kernels = 0;
   for (const exec::LoweredSegment& segment : program.segments) {
     for (const lower::Refusal& refusal : segment.lowered.refusals) print_message(lower::str(refusal));
-    lowered.push_back(segment.lowered);
     groups += segment.lowered.groups.size(), kernels += segment.lowered.kernels.size();
   }
-  std::string text;
-  if (options.emit == "nodes") {
-    text = nodes_text(nodes.report(lowered));
-  } else if (options.functions || options.emit == "program") {
-    RELAY_ASSIGN(text, program_text(options, program, module, compilation));
-  } else {
-    RELAY_ASSIGN(driver::Stage stage, stage_of(options.emit));
-    RELAY_ASSIGN(text, driver::stage_text(lowered, compilation.lower.target, stage, options.kernel));
+  if (shows_plan && options.timings) std::cout << plan.table();
+  std::string text = plan.text();
+  if (!shows_plan) {
+    RELAY_ASSIGN(text, lowered_text(options, program, module, compilation, nodes));
   }
   RELAY_RETURN_IF_ERROR(write_text(options, text));
   print_message(format("{}; {}, {}", story, plural(static_cast<int64_t>(groups), "group", "groups"),
@@ -248,6 +270,9 @@ void add_opt(CLI::App& app, SelectedVerb& selected) {
       "  relay opt model.onnx --timings                          a line for each pass: time, nodes, changes\n"
       "  relay opt model.onnx --diff --trace steps/              the changes of each pass, as lines and as files\n"
       "  relay opt model.onnx --emit schedule                    the schedule of every group\n"
+      "  relay opt model.onnx --emit plan                        the plan of arrays and groups, after each of its "
+      "steps\n"
+      "  relay opt model.onnx --emit candidates                  schedules that the rules considered, with estimates\n"
       "  relay opt model.onnx --emit nodes                       which kernels compute each node\n"
       "  relay opt model.onnx --emit schedule --kernel 3 -o mine.txt     then, after editing it:\n"
       "  relay run model.onnx --schedule GROUP=mine.txt\n"
@@ -267,10 +292,13 @@ void add_opt(CLI::App& app, SelectedVerb& selected) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   verb->add_option("--emit", options->emit,
-                   "relay, te, schedule, loop, c, llvm or asm; program: segments, and functions as code over values; "
+                   "relay, te, schedule, loop, c, llvm or asm; plan or plan:STEP: groups and arrays after the steps of "
+                   "planning; candidates: the schedules that rules considered for each group, with their estimated "
+                   "time on one core; program: segments, and functions as code over values; "
                    "nodes: which kernels compute each node of the model, or which pass removed it")
       ->capture_default_str()
-      ->check(CLI::IsMember({"relay", "te", "schedule", "loop", "c", "llvm", "asm", "program", "nodes"}));
+      ->type_name("STAGE")
+      ->check(CLI::IsMember(emit_names()).description(""));
   verb->add_flag("--functions", options->functions,
                  "With --emit llvm or asm, print the functions as --aot compiles them, instead of kernels");
   verb->add_option("--kernel", options->kernel, "Name or number of one group or kernel (default: all)")

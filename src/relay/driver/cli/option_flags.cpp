@@ -31,6 +31,9 @@ static Status read_text(const Texts& texts, lower::Numerics& out) {
   return assign(out, driver::find_numerics(texts[0]));
 }
 static Status read_text(const Texts& texts, driver::Mode& out) { return assign(out, driver::find_mode(texts[0])); }
+static Status read_text(const Texts& texts, driver::Precision& out) {
+  return assign(out, driver::find_precision(texts[0]));
+}
 static Status read_text(const Texts& texts, int64_t& out) { return assign(out, cache::parse_bytes(texts[0])); }
 
 static Status read_text(const Texts& texts, std::map<std::string, std::vector<int64_t>>& shapes) {
@@ -67,6 +70,20 @@ static Status read_text(const Texts& texts, std::map<std::string, std::string>& 
     }
     RELAY_ASSIGN(const auto all, driver::schedules_of(schedule));
     schedules.insert(all.begin(), all.end());
+  }
+  return ok();
+}
+
+static Status read_text(const Texts& texts, driver::DeviceMap& devices) {
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == text.npos)
+      return bad_option(format("--devices '{}' is not OPERATOR=DEVICE", text),
+                        "write an operator and a device, as in --devices nn.conv2d=cpu:1");
+    const std::string name = text.substr(0, equals);
+    RELAY_ASSIGN(const DeviceName device, driver::find_device(text.substr(equals + 1)));
+    if (!devices.emplace(name, device).second)
+      return bad_option(format("the device of {} is given twice", name), "give --devices once for each operator");
   }
   return ok();
 }

@@ -1,6 +1,7 @@
 // relay profile: shows the time of a run by kernel, compared with the machine's limits (measure/profile.h).
 #include "relay/measure/profile.h"
 
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -9,13 +10,15 @@
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/targets.h"
 #include "relay/input/files.h"
+#include "relay/measure/profile_in_turn.h"
+#include "relay/measure/statistics.h"
 
 namespace relay::cli {
 
 namespace {
 struct ProfileOptions : ModelOptions {
   std::vector<std::string> inputs;
-  std::string trace;
+  std::string trace, against;
   double seconds = 1;
   bool json = false;
 };
@@ -94,6 +97,59 @@ static void print_json(const measure::Profile& profile, const measure::Ceilings&
   std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
+static void print_in_turn(const measure::TurnProfiles& profiles) {
+  auto median_of = [](const std::map<std::string, std::vector<double>>& kernels, const std::string& name) {
+    const auto found = kernels.find(name);
+    return found == kernels.end() ? std::string("-") : format("{:.1f}", measure::median(found->second));
+  };
+  const measure::TurnProfile &a = profiles.first, &b = profiles.second;
+  std::map<std::string, std::vector<double>> all = a.kernels;
+  all.insert(b.kernels.begin(), b.kernels.end());
+  std::cout << format("{:>10} {:>10}  kernel\n", "us", "against");
+  for (const auto& [name, times] : all)
+    cli::print(format("{:>10} {:>10}  {}", median_of(a.kernels, name), median_of(b.kernels, name), name));
+  std::vector<double> ratios;
+  for (size_t i = 0; i < a.us.size(); ++i) ratios.push_back(b.us[i] / a.us[i]);
+  const std::optional<measure::Interval> interval = measure::median_interval(ratios);
+  std::cout << format("{:>10.1f} {:>10.1f}  a run; the other takes {:.3f} times as long{}\n", measure::median(a.us),
+                      measure::median(b.us), measure::median(ratios),
+                      interval ? format(" ({:.3f} to {:.3f})", interval->low, interval->high) : "");
+}
+
+// Profiles the model and the artifact options.against in turn.
+static Status profile_in_turn(const ProfileOptions& options, runtime::Executable& executable,
+                              const std::vector<runtime::Value>& inputs) {
+  driver::Model other;
+  RELAY_ASSIGN(const driver::ModelForm form, driver::form_of(options.against));
+  if (form != driver::ModelForm::Artifact)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("--against takes an artifact, but {} is none", options.against),
+                      {},
+                      {},
+                      {},
+                      "compile it first: relay compile MODEL -o FILE.rart"};
+  RELAY_RETURN_IF_ERROR(
+      driver::load_artifact(other, options.against, driver::executable_options(options.flags.values.run)));
+  RELAY_ASSIGN(const measure::TurnProfiles profiles,
+               measure::profile_in_turn(executable, *other.executable, inputs,
+                                        {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
+  if (!options.json) {
+    print_in_turn(profiles);
+  } else {
+    auto as_json = [](const measure::TurnProfile& p) {
+      return nlohmann::ordered_json{{"us", p.us}, {"kernels", p.kernels}};
+    };
+    const double difference = profiles.largest_difference;  // JSON has no infinity
+    std::cout << nlohmann::ordered_json{{"model", as_json(profiles.first)},
+                                        {"against", as_json(profiles.second)},
+                                        {"largest_difference", std::isfinite(difference) ? difference : 1e9}}
+              << "\n";
+  }
+  print_message(format("medians of {} in turn, with the fastest run of each",
+                       plural(static_cast<int64_t>(profiles.first.us.size()), "round", "rounds")));
+  return ok();
+}
+
 static Status profile(const ProfileOptions& options) {
   if (!options.trace.empty()) RELAY_RETURN_IF_ERROR(check_output_file(options.trace));
   RELAY_ASSIGN(driver::Model model, load(options));
@@ -108,6 +164,7 @@ static Status profile(const ProfileOptions& options) {
   RELAY_ASSIGN(input::Inputs inputs,
                input::make_inputs(input::input_ports(*executable), {options.inputs, options.shapes()}, model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
+  if (!options.against.empty()) return profile_in_turn(options, *executable, inputs.values);
   RELAY_ASSIGN(measure::Profile profile,
                measure::measure_profile(*executable, inputs.values,
                                         {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
@@ -130,6 +187,7 @@ void add_profile(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb =
       add_verb(app, "profile", "Show the time of each kernel of a run, compared with the limits of this machine",
                "  relay profile model.onnx --threads 1\n"
+               "  relay profile model.onnx --against other.rart   two builds in turn\n"
                "  relay profile model.onnx --trace trace.json     for chrome://tracing");
   std::shared_ptr<ProfileOptions> options = std::make_shared<ProfileOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
@@ -139,6 +197,10 @@ void add_profile(CLI::App& app, SelectedVerb& selected) {
       ->capture_default_str()
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--trace", options->trace, "Write the steps of one run as Chrome's trace events")->type_name("FILE");
+  verb->add_option(
+          "--against", options->against,
+          "Artifact of another build of the model, which is profiled in turn; prints both times of each kernel")
+      ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
   verb->callback([options, &selected] { selected.run = [options] { return profile(*options); }; });
 }

@@ -17,7 +17,7 @@ struct QuantizeOptions : ModelOptions {
   quantise::Choice settings{};
   std::vector<std::string> keep;
   bool symmetric = false, per_tensor = false, weights_only = false, sensitivity = false, simulate = false, json = false;
-  std::optional<int> bits, weight_bits;
+  std::optional<int> bits, weight_bits, group;
   std::optional<std::string> calibration;
   std::optional<double> percentile, max_error;
   double seconds = 1;
@@ -34,6 +34,7 @@ static Result<quantise::Plan> plan_of(const QuantizeOptions& options) {
   quantise::Choice& settings = plan.settings;
   if (options.bits) settings.bits = options.bits;
   if (options.weight_bits) settings.weight_bits = options.weight_bits;
+  if (options.group) settings.group = options.group;
   if (options.calibration) settings.calibration = options.calibration;
   if (options.percentile) settings.percentile = options.percentile;
   if (options.symmetric) settings.symmetric = true;
@@ -139,7 +140,13 @@ static void add_settings(CLI::App& verb, QuantizeOptions& options) {
       ->check(CLI::Range(2, 8));
   verb.add_flag("--symmetric", options.symmetric, "Use zero points of 0 for values that are computed, too");
   verb.add_flag("--per-tensor", options.per_tensor, "Use one scale for a weight, instead of one for each channel");
-  verb.add_flag("--weights-only", options.weights_only, "Store weights as integers, and compute in floats");
+  verb.add_flag("--weights-only", options.weights_only,
+                "Store weights as integers, and compute in floats: needs no data. Integers of 4 and 2 bits are packed");
+  verb.add_option("--group", options.group,
+                  "With --weights-only, weights of a row that share a scale, such as 32, 64 or 128; 0: the whole row "
+                  "(default: 32 for at most 4 bits, else 0)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 16));
 }
 
 void add_quantize(CLI::App& app, SelectedVerb& selected) {
@@ -150,6 +157,7 @@ void add_quantize(CLI::App& app, SelectedVerb& selected) {
                "  relay quantize model.onnx --data pictures.npz --write-plan plan.json     then, after editing it:\n"
                "  relay quantize model.onnx --data pictures.npz --plan plan.json -o model.rart\n"
                "  relay quantize model.onnx --data pictures.npz --sensitivity --max-error 0.02\n"
+               "  relay quantize decoder.onnx --weights-only --weight-bits 4 --group 32 -o decoder4.rart\n"
                "  relay quantize tree.relay --weights weights.npz --data trees/ -o tree8.relay");
   std::shared_ptr<QuantizeOptions> options = std::make_shared<QuantizeOptions>();
   add_model(*verb, *options);

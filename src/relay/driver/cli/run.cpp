@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/bytes.h"
 #include "relay/base/printable.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
@@ -209,6 +210,13 @@ static Status write_state(const StateFile& file, const std::vector<runtime::Valu
   return ok();
 }
 
+// ", 2 copies between devices (1 KiB)", or "".
+static std::string copies_text(const runtime::Report& run) {
+  if (run.transfers == 0) return "";
+  return format(", {} between devices ({})", plural(run.transfers, "copy", "copies"),
+                bytes_text(run.transferred_bytes));
+}
+
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
@@ -265,6 +273,8 @@ static Status run(const RunOptions& options) {
                 {"executor", runtime::name(executable.executor())},
                 {"threads", what.threads},
                 {"kernel_calls", what.kernel_calls},
+                {"copies", what.transfers},
+                {"copied_bytes", what.transferred_bytes},
                 {"cached", ready.cached.has_value()},
                 {"read_ms", ready.model.ms},
                 {"compile_ms", compile_ms},
@@ -281,8 +291,8 @@ static Status run(const RunOptions& options) {
                      : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
                                              milliseconds(ready.cached->compile_ms))
                                     : format("read {}", milliseconds(ready.model.ms));
-  print_message(format("{}, {}: {}, run {}{}", where, in_words(executable.executor()), read, milliseconds(ms),
-                       what.planned ? " (the first run, with memory planning)" : ""));
+  print_message(format("{}{}, {}: {}, run {}{}", where, copies_text(what), in_words(executable.executor()), read,
+                       milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
   return ok();
 }
 

@@ -25,6 +25,8 @@ bool use_colour(int descriptor) {
 
 void set_quiet(bool value) { quiet = value; }
 
+bool is_quiet() { return quiet; }
+
 static void clear_line() {
   if (on_terminal()) std::fputs("\r\033[K", stderr);
 }

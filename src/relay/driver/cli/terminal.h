@@ -14,6 +14,7 @@ namespace relay::cli {
 
 // Suppresses all messages but errors from now on.
 void set_quiet(bool quiet);
+bool is_quiet();
 // Prints "relay: ..." on stderr.
 void print_message(const std::string& line);
 // Prints a line of a result on stdout. Names in it are untrusted: they are escaped and cut after 200 bytes.

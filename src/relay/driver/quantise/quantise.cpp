@@ -184,16 +184,24 @@ Status Quantiser::observe(const Layers& all, const std::vector<std::pair<const L
 // --- programs --------------------------------------------------------------------------------------------------------
 std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, size_t operand) const {
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
-  if (layer.is_weight(operand)) return transform::OperandForm{choice.weight_bits, true, choice.per_channel};
+  if (layer.is_weight(operand))
+    return transform::OperandForm{choice.weight_bits, true, choice.per_channel, choice.weights_only, choice.group};
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
-  return transform::OperandForm{choice.bits, choice.symmetric, false, range.least, range.most};
+  return transform::OperandForm{
+      .bits = choice.bits, .symmetric = choice.symmetric, .least = range.least, .most = range.most};
 }
 
 Result<ir::Module> Quantiser::annotated(const Layers& all) const {
   transform::PassContext context;
+  std::optional<transform::OperandForm> tables;
+  if (options_.plan.settings.weights_only.value_or(false)) {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, {});
+    tables = transform::OperandForm{choice.weight_bits, true, choice.per_channel, true, choice.group};
+  }
   return transform::run_passes(
-      transform::annotate(prepared_, all, [this](const Layer& layer, size_t k) { return form_of(layer, k); }),
+      transform::annotate(
+          prepared_, all, [this](const Layer& layer, size_t k) { return form_of(layer, k); }, tables),
       {"infer_type"}, context);
 }
 
@@ -333,8 +341,8 @@ Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) 
 // --- results ---------------------------------------------------------------------------------------------------------
 LayerReport Quantiser::report_of(const Layer& layer) const {
   LayerReport out{.layer = layer.name, .op = layer.op, .place = place_text(layer.call->span), .integer = layer.integer};
-  out.stores_only = layer.integer && !layer.is_contraction();
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+  out.stores_only = layer.integer && (!layer.is_contraction() || choice.weights_only);
   if (!layer.integer) {
     const auto reason = reasons_.find(layer.name);
     out.reason = !layer.reason.empty() ? layer.reason : reason != reasons_.end() ? reason->second : choice.reason;
@@ -348,6 +356,12 @@ LayerReport Quantiser::report_of(const Layer& layer) const {
     const Tensor& weight = ir::as<ir::Constant>(layer.operands[k])->value;
     out.float_bytes += static_cast<int64_t>(weight.bytes());
     out.integer_bytes += layer.integer ? weight.elements() : static_cast<int64_t>(weight.bytes());
+    const std::optional<transform::OperandForm> form = layer.integer ? form_of(layer, k) : std::nullopt;
+    const int64_t summed = layer.summed_axis(k);
+    if (!form || !form->stored_only || summed < 0) continue;
+    const transform::StoredSize stored = transform::stored_size(weight, *form, summed);
+    out.integer_bytes += stored.bytes - weight.elements();
+    if (samples_.empty()) out.error = stored.error;  // of the weight
   }
   return out;
 }
@@ -361,6 +375,7 @@ quantise::LayerPlan Quantiser::plan_of(const Layer& layer) const {
   out.choice.bits = choice.bits, out.choice.weight_bits = choice.weight_bits;
   out.choice.symmetric = choice.symmetric, out.choice.per_channel = choice.per_channel;
   out.choice.weights_only = choice.weights_only, out.choice.calibration = choice.calibration;
+  if (choice.weights_only) out.choice.group = choice.group;
   if (const auto ranges = ranges_.find(layer.name); ranges != ranges_.end()) out.ranges = ranges->second;
   return out;
 }

@@ -88,6 +88,34 @@ Expr quantised_storage(Convert& c, const Expr& steps, const Expr& zero, DType to
 // A scale or zero point as the qnn operators take it: one value, or a vector of one for each place along the axis.
 Expr whole(Convert& c, const Expr& e) { return c.rank(e) == 1 && is_int(c.shape(e)[0], 1) ? c.reshape(e, {}) : e; }
 
+// A constant with elements of 4 or 2 bits: packed, so that the program holds several in a byte; else `e`.
+Expr packed(Convert& c, const Expr& e) {
+  const DType dtype = c.dtype(e);
+  const ir::Constant* constant = ir::as<ir::Constant>(e);
+  if (!constant || !dtype.is_storage() || dtype.width() > 4 || constant->value.rank() == 0) return e;
+  const Tensor& value = constant->value;
+  const int64_t size = value.shape().back(), width = dtype.width(), per = 8 / width;
+  relay::Shape shape = value.shape();
+  shape.back() = (size + per - 1) / per;
+  Tensor bytes = Tensor::full(shape, DType::uint8(), 0);
+  const uint8_t* from = static_cast<const uint8_t*>(value.data());
+  uint8_t* to = static_cast<uint8_t*>(bytes.mutable_data());
+  for (int64_t i = 0; i < value.elements(); ++i)
+    to[i / size * shape.back() + i % size / per] |= static_cast<uint8_t>(from[i] << (i % size % per * width));
+  return c.emit("storage.unpack", {c.constant(std::move(bytes))}, {{"dtype", dtype}, {"size", size}});
+}
+
+// True if qnn.dequantize has the arithmetic of this node with narrow weights: products in float32, and a scale for each
+// block or place.
+bool is_narrow_weight(Convert& c, DType integers) {
+  const DType scale = c.dtype(c.input(1));
+  const int64_t block = c.integer("block_size", 0), rank = c.rank(c.input(0));
+  const bool has_blocks = block > 0 && block <= INT32_MAX && c.rank(c.input(1)) == rank;
+  const bool is_small = integers.is_storage() || (integers.is_int() && integers.bits <= 8);
+  const bool has_zero = !c.has(2) || c.dtype(c.input(2)).is_int() || is_storage_integer(c.dtype(c.input(2)));
+  return is_small && has_zero && scale == DType::float32() && (has_blocks || (block == 0 && c.rank(c.input(1)) <= 1));
+}
+
 // True if the qnn operators have the arithmetic of this node, between float32 and integers of these bits.
 bool is_plain(Convert& c, DType integers, int64_t bits) {
   const DType scale = c.dtype(c.input(1));
@@ -107,6 +135,12 @@ Values DequantizeLinear(Convert& c) {
   const DType from = c.dtype(x);
   if (is_plain(c, from, 32) && c.integer("output_dtype", 0) == 0)
     return {c.emit("qnn.dequantize", {x, whole(c, c.input(1)), zero_point(c)}, {{"axis", *axis}})};
+  if (is_narrow_weight(c, from) && c.integer("output_dtype", 0) == 0) {
+    Expr zero = zero_point(c);
+    if (c.dtype(zero).is_storage()) zero = c.cast(zero, DType::int32());
+    return {c.emit("qnn.dequantize", {packed(c, x), whole(c, c.input(1)), zero},
+                   {{"axis", *axis}, {"block", c.integer("block_size", 0)}})};
+  }
   Expr scale = c.input(1), value;
   if (c.dtype(scale).is_storage()) scale = c.cast(scale, DType::float32());
   std::optional<DType> to = c.dtype(scale);

@@ -27,7 +27,7 @@ Application::Application(FunctionPlan& plan, const LowerOptions& options, const 
     : plan_(plan), options_(options), algorithm_(algorithm), uses_(plan), merged_(plan.groups.size()) {}
 
 bool Application::at(size_t group) {
-  if (plan_.groups[group].check || plan_.groups[group].external || merged_[group]) return false;
+  if (plan_.groups[group].check || plan_.groups[group].is_opaque() || merged_[group]) return false;
   std::vector<Group> before, behind;
   Site site{plan_, options_, uses_, group, merged_, before, behind};
   if (!algorithm_.take(site)) return false;

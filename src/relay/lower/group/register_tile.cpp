@@ -36,11 +36,13 @@ static double cover_cost(const Cover& x, int64_t t, int64_t other_rows, int nb, 
   return cost;
 }
 
-RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y) {
+// Calls take(tile) for each tile that the registers hold.
+template <class Take>
+static void for_each_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, const TileRows& x,
+                          const TileRows& y, Take&& take) {
   const int registers = target.vector_registers;
   const double latency = target.fma_latency * target.fma_per_cycle;
   const int64_t n_vectors = (n_extent + lanes - 1) / lanes;
-  RegisterTile best;
   for (int nb = 1; nb <= max_nb; ++nb) {
     if (nb > 1 && (nb - 1) * lanes >= n_extent) break;
     int64_t max_rows = (registers - 1 - nb) / nb;
@@ -63,12 +65,39 @@ RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, 
           return whole + along_y.rest * cover_cost(along_x, tx, along_y.left, blocks, latency);
         });
         if (nb == 1 && x.extent * y.extent > 1) cost *= 1.08;  // every multiply-add has its own broadcast
-        // The first of equal ones, whatever the rounding.
-        if (cost < best.cost * 0.999) best = {nb, tx, ty, cost};
+        take(RegisterTile{nb, tx, ty, cost});
       }
     }
   }
+}
+
+static void keep_better(RegisterTile& best, const RegisterTile& tile) {
+  constexpr double surely_less_than = 0.999;  // the first of equal ones, whatever the rounding
+  if (tile.cost < best.cost * surely_less_than) best = tile;
+}
+
+RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y) {
+  RegisterTile best;
+  for_each_tile(target, lanes, n_extent, max_nb, x, y, [&](const RegisterTile& tile) { keep_better(best, tile); });
   return best;
+}
+
+std::vector<RegisterTile> tile_options(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb,
+                                       const TileRows& x, const TileRows& y, size_t most) {
+  RegisterTile best;
+  std::vector<RegisterTile> tiles;
+  for_each_tile(target, lanes, n_extent, max_nb, x, y, [&](const RegisterTile& tile) {
+    keep_better(best, tile);
+    tiles.push_back(tile);
+  });
+  auto is_best = [&](const RegisterTile& t) { return t.nb == best.nb && t.tx == best.tx && t.ty == best.ty; };
+  std::erase_if(tiles, is_best);
+  std::stable_sort(tiles.begin(), tiles.end(),
+                   [](const RegisterTile& a, const RegisterTile& b) { return a.cost < b.cost; });
+  tiles.insert(tiles.begin(), best);
+  tiles.resize(std::min(most, tiles.size()));
+  for (RegisterTile& tile : tiles) tile.cost = std::max(tile.cost, best.cost);  // cheaper by rounding only
+  return tiles;
 }
 
 }  // namespace relay::lower

@@ -2,6 +2,8 @@
 // registers.
 #pragma once
 
+#include <vector>
+
 #include "relay/lower/schedule/nonzero.h"
 #include "relay/machine/target_desc.h"
 
@@ -21,5 +23,8 @@ struct TileRows {
 // The best tile for n_extent x (y x x) results. y extends the tile only if the tile holds all of x, or if taps are left
 // out. A tile holds at most 8 rows if their extent is not constant.
 RegisterTile choose_tile(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb, TileRows x, TileRows y);
+// That tile, followed by at most `most` - 1 others, the cheapest first.
+std::vector<RegisterTile> tile_options(const TargetDesc& target, int lanes, int64_t n_extent, int max_nb,
+                                       const TileRows& x, const TileRows& y, size_t most);
 
 }  // namespace relay::lower

@@ -86,13 +86,18 @@ static std::string identifier(const std::string& name) {
 }
 
 GroupTe opaque_stages(const FunctionPlan& plan, const ExternalCall& call, const std::vector<int>& params) {
+  return opaque_stages(plan, call.code.symbol, call.result, params);
+}
+
+GroupTe opaque_stages(const FunctionPlan& plan, const std::string& name, const ir::Type& result,
+                      const std::vector<int>& params) {
   GroupTe te;
-  te.name = short_name(identifier(call.code.symbol));
+  te.name = short_name(identifier(name));
   for (int p : params) te.params.push_back(te::placeholder("data", plan.arrays[p].shape, plan.arrays[p].dtype));
-  const ir::TupleType* several = ir::as<ir::TupleType>(call.result);
-  for (const ir::Type& t : several ? several->fields : ir::Types{call.result}) {
+  const ir::TupleType* several = ir::as<ir::TupleType>(result);
+  for (const ir::Type& t : several ? several->fields : ir::Types{result}) {
     const ir::TensorType* type = ir::as<ir::TensorType>(t);
-    RELAY_CHECK(type, "a result of {} is not a tensor", call.code.symbol);
+    RELAY_CHECK(type, "a result of {} is not a tensor", name);
     te.outputs.push_back(te::program(te.name, type->shape, type->dtype, {},
                                      [](const Exprs&, const loop::BufferRef&) { return loop::block({}); }));
   }
@@ -100,7 +105,7 @@ GroupTe opaque_stages(const FunctionPlan& plan, const ExternalCall& call, const 
   return te;
 }
 
-void copy_external_arrays(FunctionPlan& plan) {
+void copy_opaque_arrays(FunctionPlan& plan) {
   std::vector<Group> groups;
   auto is_dense = [&](int array) {
     const Array& a = plan.arrays[array];
@@ -112,7 +117,7 @@ void copy_external_arrays(FunctionPlan& plan) {
   };
   for (Group& g : plan.groups) {
     std::vector<Group> behind;
-    if (g.external) {
+    if (g.is_opaque()) {
       for (int& p : g.params) {
         if (is_dense(p)) continue;
         const int dense = dense_copy(p);

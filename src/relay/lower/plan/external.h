@@ -19,9 +19,11 @@ Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const Ex
 
 // The stages of such a group; `params`: arrays of the plan.
 GroupTe opaque_stages(const FunctionPlan& plan, const ExternalCall& call, const std::vector<int>& params);
+GroupTe opaque_stages(const FunctionPlan& plan, const std::string& name, const ir::Type& result,
+                      const std::vector<int>& params);
 
-// External functions read and write dense arrays: arrays that the plan stores in another layout are copied. Called
-// after all layouts are chosen.
-void copy_external_arrays(FunctionPlan& plan);
+// External functions and copies between devices read and write dense arrays: arrays that the plan stores in another
+// layout are copied. Called after all layouts are chosen.
+void copy_opaque_arrays(FunctionPlan& plan);
 
 }  // namespace relay::lower

@@ -10,6 +10,7 @@
 #include "relay/lower/group/index_check.h"
 #include "relay/lower/plan/external_code.h"
 #include "relay/lower/rules/form.h"
+#include "relay/lower/schedule/candidates.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
 #include "relay/op/conditions.h"
@@ -55,6 +56,7 @@ struct Array {
   // (views.h).
   std::optional<ArrayView> view{};
   std::optional<InPlace> in_place{};  // Output
+  int device = 0;                     // the device whose memory it is in, of LowerOptions::devices; 0: the host
 };
 
 // The operations of a stage with symbolic sizes: `each` times a product of extents over shape variables.
@@ -70,7 +72,7 @@ struct StepRepeat {
   Expr times;
 };
 
-// A kernel call, or a check.
+// A kernel call, a check, or a copy of args[0] to args[1], which is in the memory of another device.
 struct Step {
   int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
   std::vector<int> args;           // arrays, in the order of the kernel's params
@@ -83,6 +85,7 @@ struct Step {
   std::optional<IndexCheck> check{};               // of args[0]
   std::shared_ptr<const ExternalCode> external{};  // set if the step calls this instead of a kernel, with args: first
                                                    // the arrays that it reads
+  bool transfer = false;                           // a copy between devices
   bool recurrence = false;                         // part of a recurrence
   std::optional<StepRepeat> repeat{};
   bool constant = false;  // depends on constants only: run once when the program is built
@@ -99,6 +102,9 @@ struct LoweredGroup {
   double flops = 0;
   std::optional<Rule> algorithm{};  // the algorithm that gave the group its form, with the expected gain
   Gain gain{};
+  std::string key{};                      // group_key(): identifies the computation
+  std::vector<ScheduleChoice> choices{};  // of the rules, with the options that they considered
+  bool tuned = false;                     // true if measured decisions made the schedule
   std::vector<Span> sources{};  // places of the calls that it computes, without duplicates; for a copy, of those that
                                 // need it
 };

@@ -17,6 +17,11 @@ struct GroupSteps {
   std::vector<int> initial;  // arrays, by state
 };
 
+// A copy between devices, which are indices in LowerOptions::devices.
+struct Transfer {
+  int from = 0, to = 0;
+};
+
 struct Group {
   GroupTe te;
   std::vector<int> params;                         // arrays, one per parameter of te
@@ -27,11 +32,15 @@ struct Group {
                                                    // kernel or outputs
   std::shared_ptr<const ExternalCode> external{};  // set if the group calls this instead of a kernel, with params, then
                                                    // outputs
+  std::optional<Transfer> transfer{};              // set if the group copies params[0] to outputs[0], without a kernel
   std::optional<GroupSteps> steps{};               // set if the group is one step of a recurrence
   int when = -1;                       // an array: the group is computed only if one of its bytes is not zero; -1 if
                                        // always
   bool on_images = false;              // has a window, or reduces whole images
   bool prefers_channels_last = false;  // prefers its arrays in another order than their default
+
+  // Its stages do not define how its results are computed, and its arrays are dense.
+  bool is_opaque() const { return external || transfer; }
 };
 
 struct FunctionPlan {

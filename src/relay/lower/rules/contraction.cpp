@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relay/lower/rules/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
@@ -182,8 +183,25 @@ bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   });
 }
 
+// Chooses a register tile. Its estimate is the time of all multiply-adds, in tiles, of the whole sum.
+void choose_tile_of(ScheduleDraft& draft, Contraction& c, const std::vector<RegisterTile>& tiles) {
+  auto extent = [&](const std::string& axis) {
+    return axis.empty() ? 1.0 : static_cast<double>(extent_or(c.axis(axis), usual_rows));
+  };
+  double results = 1;
+  for (const te::Axis& a : c.sum->axes) results *= static_cast<double>(extent_or(a, usual_rows));
+  const double in_tiles = std::max(1.0, static_cast<double>(c.n_extent) * extent(c.x) * extent(c.y)),
+               steps = static_cast<double>(c.k_extent) * results / in_tiles,
+               ns_per_cost = steps / (draft.target->fma_per_cycle * draft.target->ghz);
+  ScheduleChoice choice{c.sum->name, "tile", {}};
+  for (const RegisterTile& t : tiles)
+    choice.options.push_back(
+        {format("{}{}x{}", t.ty > 1 ? format("{}x", t.ty) : "", t.tx, t.nb), t.cost * ns_per_cost});
+  c.tile = tiles[draft.choose(std::move(choice))];
+}
+
 // The register tile. Taps in the padding are left out if that saves enough, and if zero times a weight is zero.
-void shape_tile(const ScheduleDraft& draft, Contraction& c) {
+void shape_tile(ScheduleDraft& draft, Contraction& c) {
   // For one row: as many chains of sums as hide the latency of two multiply-adds per cycle.
   constexpr int max_chains = 8;
   const int max_vectors = c.rows.empty() ? std::min(max_chains, draft.target->vector_registers / 3) : 4;
@@ -191,16 +209,22 @@ void shape_tile(const ScheduleDraft& draft, Contraction& c) {
     if (name.empty()) return {};
     return {extent_or(c.axis(name), usual_rows), scalar::is_int(c.axis(name).extent)};
   };
-  TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
-  c.tile = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
-  if (!c.facts.window || c.left.loads.size() != 1) return;
-  along_x.taps = taps_inside(*c.sum, c.x, c.skips_padding), along_y.taps = taps_inside(*c.sum, c.y, c.skips_padding);
-  if (c.skips_padding.empty()) return;
-  const RegisterTile fewer = choose_tile(*draft.target, c.lanes, c.n_extent, max_vectors, along_x, along_y);
-  if (fewer.cost < surely_less * c.tile.cost && is_finite(draft, c.right.loads))
-    c.tile = fewer;
-  else
-    c.skips_padding.clear();
+  const TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
+  constexpr size_t most = 12;  // tiles whose estimates are further from the best one are not worth a measurement
+  auto tiles = [&](const TileRows& x, const TileRows& y) {
+    return tile_options(*draft.target, c.lanes, c.n_extent, max_vectors, x, y, most);
+  };
+  const std::vector<RegisterTile> whole = tiles(along_x, along_y);
+  if (!c.facts.window || c.left.loads.size() != 1) return choose_tile_of(draft, c, whole);
+  TileRows in_x = along_x, in_y = along_y;
+  in_x.taps = taps_inside(*c.sum, c.x, c.skips_padding), in_y.taps = taps_inside(*c.sum, c.y, c.skips_padding);
+  if (!c.skips_padding.empty()) {
+    const std::vector<RegisterTile> fewer = tiles(in_x, in_y);
+    if (fewer[0].cost < surely_less * whole[0].cost && is_finite(draft, c.right.loads))
+      return choose_tile_of(draft, c, fewer);
+  }
+  c.skips_padding.clear();
+  choose_tile_of(draft, c, whole);
 }
 
 // Packs the right factor: [N / block][reduction in loop order][N % block], followed by the numbers that a dot product
@@ -267,24 +291,41 @@ bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
              [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
 }
 
-// A non-constant factor is packed panel by panel if there are enough rows. A factor that is contiguous along the lanes
-// needs more rows, and a panel that leaves room in L2. Any other would be gathered, so that even a panel that is read
-// from L3 for each tile of rows pays.
-void choose_panel(ScheduleDraft& draft, Contraction& c) {
+// True if packing a non-constant factor panel by panel pays. A factor that is contiguous along the lanes needs more
+// rows, and a panel that leaves room in L2. Any other would be gathered, so that even a panel that is read from L3 for
+// each tile of rows pays.
+bool pays_to_pack(ScheduleDraft& draft, const Contraction& c) {
   const TargetDesc& target = *draft.target;
   const double bytes = static_cast<double>(c.k_extent * c.sum->dtype.bytes()),
                of_panel = bytes * static_cast<double>(c.block());
   const bool lies_along_lanes = std::all_of(c.right.loads.begin(), c.right.loads.end(),
                                             [&](const LoadFact& l) { return is_contiguous(draft, l, c.n); });
-  if (c.grouped() || c.row_count < rows_for_packing || is_written_by_rows(draft, c) ||
+  if (is_written_by_rows(draft, c) ||
       !(lies_along_lanes ? stays_in_l2(target, of_panel) : stays_in_l3(target, of_panel)))
-    return;
+    return false;
+  const bool in_l2 = stays_in_l2(target, bytes * static_cast<double>(c.n_extent));
+  return !lies_along_lanes || c.row_count >= (in_l2 ? rows_for_copying_in_l2 : rows_for_copying);
+}
+
+void choose_panel(ScheduleDraft& draft, Contraction& c) {
+  if (c.grouped() || c.row_count < rows_for_packing) return;
   for (const te::Axis& k : c.sum->reduce_axes)
     if (!scalar::is_int(k.extent)) return;
-  const bool in_l2 = stays_in_l2(target, bytes * static_cast<double>(c.n_extent));
-  if (lies_along_lanes && c.row_count < (in_l2 ? rows_for_copying_in_l2 : rows_for_copying)) return;
   c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
   if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
+  if (!c.panel) return;
+  std::vector<ScheduleOption> options{{"packed"}, {"in_place"}};
+  if (!pays_to_pack(draft, c)) std::swap(options[0], options[1]);
+  if (options[draft.choose({c.sum->name, "panel", options})].name != "packed") c.panel.reset();
+}
+
+// The order of the loops over rows and over blocks of N.
+void choose_outermost(ScheduleDraft& draft, Contraction& c) {
+  c.n_outermost = c.panel || c.rows.empty() || (!c.grouped() && !weights_fit_cache(draft, c));
+  if (c.panel || c.rows.empty() || c.grouped() || c.n_extent <= c.block()) return;
+  std::vector<ScheduleOption> options{{"rows"}, {"weights"}};
+  if (c.n_outermost) std::swap(options[0], options[1]);
+  c.n_outermost = options[draft.choose({c.sum->name, "outermost", options})].name == "weights";
 }
 
 // Adds the loops of a tile: over its rows and a block of N.
@@ -353,6 +394,7 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
   StageSchedule& s = draft.schedule.stages[c.sum->name];
   s = {};
   s.place = Place::At, s.consumer = c.result->name, s.level = level, s.storage = Storage::Registers;
+  constexpr int64_t most_in_element = 4;  // of weights of 2 bits; more neighbours share only a scale
   int64_t unrolled = 1;
   for (size_t i = c.reduce.size(); i-- > 0;) {
     const std::string& k = c.reduce[i];
@@ -362,6 +404,11 @@ void schedule_sum(ScheduleDraft& draft, const Contraction& c, int level) {
                           : unroll                   ? LoopKind::Unroll
                           : k == c.facts.peeled_axis ? LoopKind::Peeled
                                                      : LoopKind::Serial;
+    const int64_t together = neighbours_in_element(c.right.loads, c.axis(k));
+    if (kind == LoopKind::Serial && together > 1 && together <= most_in_element) {
+      s.loops.insert(s.loops.begin(), {Loop{k, together, kind}, Loop{k, 1, LoopKind::Unroll}});
+      continue;
+    }
     s.loops.insert(s.loops.begin(), Loop{k, 1, kind});
   }
   // Axes of one element at this level need no loop, but must be finished.
@@ -465,7 +512,7 @@ bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tenso
   shape_tile(draft, c);
   pack_constants(draft, c);
   choose_panel(draft, c);
-  c.n_outermost = c.panel || (!c.grouped() && !weights_fit_cache(draft, c)) || c.rows.empty();
+  choose_outermost(draft, c);
   const Levels levels = schedule_result(draft, c);
   schedule_sum(draft, c, levels.tile);
   const std::string of_rows = refine(draft, c, levels.panel);

@@ -263,6 +263,19 @@ static void add_task_of_rows(const te::Tensor& e, const std::vector<std::string>
     loops.push_back({order[0], rows, LoopKind::Parallel});
 }
 
+// The number of vectors along `axis` in an iteration of the innermost loop: four, or another number if that is decided.
+static int64_t vectors_at_once(ScheduleDraft& draft, const te::Tensor& e, const std::string& axis) {
+  const int64_t row = axis.empty() ? 1 : extent_or(*find_axis(*e, axis), usual_row), lanes = draft.lanes(e->dtype);
+  constexpr int64_t usual = 4, most = 8;  // with more, the code is longer than a loop buffer
+  std::vector<int64_t> counts{usual};
+  for (int64_t count = 1; count <= most; count *= 2)
+    if (count != usual && count * lanes <= row) counts.push_back(count);
+  if (row < 2 * lanes) return counts[0];
+  ScheduleChoice choice{e->name, "vectors", {}};
+  for (const int64_t count : counts) choice.options.push_back({format("{}", count)});
+  return counts[draft.choose(std::move(choice))];
+}
+
 bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
   te::Tensor e = result;
   draft.schedule.stages[e->name].place = Place::Root;
@@ -282,7 +295,8 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
   const bool open = order.size() == 1 && !scalar::is_int(e->axes[0].extent);
   bool cut_row = vector >= 0 && (open || row >= 2 * task_elements) &&
                  std::none_of(parallel.begin(), parallel.end(), [](bool p) { return p; });
-  const int64_t step = block ? block : 4 * lanes, whole_steps = (task_elements + step - 1) / step;
+  const int64_t step = block ? block : vectors_at_once(draft, e, vector < 0 ? "" : order[vector]) * lanes,
+                whole_steps = (task_elements + step - 1) / step;
   if (cut_row) s.loops.push_back({order[vector], whole_steps * step, LoopKind::Parallel});
   if (!cut_row) add_task_of_rows(e, order, vector, parallel, s.loops);
   for (size_t i = 0; i < order.size(); ++i)

@@ -65,7 +65,7 @@ bool find_sides(ScheduleDraft& draft, Products& p) {
 
 // The alternative has a constant factor's rows as lanes, at least half a vector of them. Here each sum ends with that
 // of its lanes, worth about twelve steps.
-bool beats_rows_in_lanes(const ScheduleDraft& draft, const Products& p) {
+bool beats_rows_in_lanes(ScheduleDraft& draft, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {
     const int64_t extent = extent_or(p.sum->reduce_axes[i], usual_features);
@@ -80,12 +80,38 @@ bool beats_rows_in_lanes(const ScheduleDraft& draft, const Products& p) {
   });
   const int64_t halves = (2 * p.few.rows + p.lanes - 1) / p.lanes;
   constexpr double steps_of_end = 12;  // the sum of a vector's lanes
-  return of_few && surely_more * static_cast<double>(p.few.rows) * (steps + steps_of_end) <=
-                       length * 0.5 * static_cast<double>(halves);
+  if (!of_few) return false;
+  // Vector multiply-adds of all rows of `many`, in either form.
+  const double ns = static_cast<double>(p.many.rows) / (draft.target->fma_per_cycle * draft.target->ghz),
+               along_rows = surely_more * static_cast<double>(p.few.rows) * (steps + steps_of_end),
+               in_lanes = length * 0.5 * static_cast<double>(halves);
+  return draft.choose({p.sum->name, "lanes", {{"along_sum", along_rows * ns}, {"along_rows", in_lanes * ns}}}) == 0;
+}
+
+// Offers the other numbers of rows whose sums fill at most half of the registers.
+void choose_tile_of(ScheduleDraft& draft, Products& p) {
+  struct Tile {
+    int64_t mr, nr, chains;
+    bool operator==(const Tile&) const = default;
+  };
+  std::vector<Tile> tiles{{p.mr, p.nr, p.chains}};
+  for (const int64_t mr : {p.mr, int64_t{1}, p.few.longest})
+    for (int64_t nr = 1; nr <= p.many.longest && 2 * nr <= draft.target->vector_registers; nr *= 2)
+      for (const int64_t chains : {1, 2}) {
+        const Tile tile{mr, nr, chains};
+        if (p.few.axis.empty() && mr > 1) continue;
+        if (2 * mr * nr * chains <= draft.target->vector_registers &&
+            std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
+          tiles.push_back(tile);
+      }
+  ScheduleChoice choice{p.sum->name, "products", {}};
+  for (const Tile& t : tiles) choice.options.push_back({format("{}x{}x{}", t.nr, t.mr, t.chains)});
+  const Tile& tile = tiles[draft.choose(std::move(choice))];
+  p.mr = tile.mr, p.nr = tile.nr, p.chains = tile.chains;
 }
 
 // A vector of each row; the registers that do not hold sums hold loaded data.
-void shape_tile(const ScheduleDraft& draft, Products& p) {
+void shape_tile(ScheduleDraft& draft, Products& p) {
   constexpr int many_registers = 32;  // as in AVX-512 and AArch64
   const bool wide = draft.target->vector_registers >= many_registers;
   // Sums of a tile take half of the registers if constants are read along them, else a quarter.
@@ -97,6 +123,7 @@ void shape_tile(const ScheduleDraft& draft, Products& p) {
   p.mr = p.few.axis.empty() ? 1 : (p.few.longest + tiles - 1) / tiles;
   p.nr = std::min<int64_t>(p.constant && wide && p.mr <= 3 ? wide_sums : 4, p.many.longest);
   p.chains = p.mr == 1 && extent_or(p.sum->reduce_axes[p.k], usual_row) >= 4 * p.lanes ? 2 : 1;
+  choose_tile_of(draft, p);
 }
 
 // Loops of the result around a tile: tasks with enough work, whose rows are multiples of the tile's.

@@ -1,7 +1,8 @@
-// Blocked summation: the accuracy of long sums on a register tile.
+// Blocked summation: the accuracy of long sums on a register tile, and scales of blocks of weights (block_scales.cpp).
 #include <algorithm>
 #include <cmath>
 
+#include "relay/lower/rules/block_scales.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -46,16 +47,21 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
   if (r->combiner != te::Combiner::Sum || !r->dtype.is_float()) return;
   StageSchedule& of_total = draft.schedule.stages[r->name];
   const std::vector<te::Axis> axes = summed(*r, of_total);
-  const SumSplit split = split_sum(axes, terms);
+  const Expr product = scaled_product(draft, r);
+  SumSplit split;
+  if (product) split = split_by_scales(draft, product, axes, terms);
+  if (split.inner == 0) split = split_sum(axes, terms);
   if (split.inner == 0) return;
 
   // Axes outside of the parts: data axes of the part, summed over by the total.
   te::TensorNode part = *r, total = *r;
   part.name = unused_name(draft, r->name + "_part");
+  if (product) part.body = product;
   total.reduce_axes.clear();
   Exprs at;
   for (const te::Axis& a : total.axes) at.push_back(a.var);
   std::vector<Loop> outer;
+  std::vector<scalar::Binding> summed_vars;  // the total's variable for each of the part's
   auto kind_of = [&](const te::Axis& a) {
     for (const Loop& l : of_total.loops)
       if (l.axis == a.var->name && l.kind == LoopKind::SkipPadding) return l.kind;
@@ -65,6 +71,7 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
     const te::Axis summed{scalar::var(a.var->name), a.extent};
     part.axes.push_back(a), part.shape.push_back(a.extent);
     total.reduce_axes.push_back(summed), at.push_back(summed.var), outer.push_back({a.var->name, 1, kind_of(a)});
+    summed_vars.push_back({a.var, summed.var});
   };
   for (size_t k = 0; k <= split.at; ++k) {
     auto whole = std::find_if(part.reduce_axes.begin(), part.reduce_axes.end(),
@@ -76,12 +83,14 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
     }
     const te::Axis inner{scalar::var(whole->var->name), imm(split.inner)},
         steps{scalar::var(whole->var->name + "_part"), scalar::simplify(floordiv(whole->extent, imm(split.inner)))};
-    part.body = scalar::substitute(r->body, {{whole->var, steps.var * split.inner + inner.var}});
+    part.body = scalar::substitute(part.body, {{whole->var, steps.var * split.inner + inner.var}});
     *whole = inner;
     leave_part(steps);
   }
+  const Expr scale = product ? take_out_scales(draft, part) : Expr();
   const te::Tensor part_t(new te::TensorNode(std::move(part)));
   total.body = scalar::load(part_t, at);
+  if (scale) total.body = total.body * scalar::substitute(scale, summed_vars);
   draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(total))));
 
   // The part keeps the schedule of the sum; the total adds it up in the same places.

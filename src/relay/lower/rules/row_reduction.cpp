@@ -100,19 +100,29 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFact
 
 // The number of vectors of partial results. For several short rows, the number that leaves the fewest empty lanes and
 // waits: a vector is added in one cycle, and the next can be added to it three cycles later.
-static int64_t chains_of(const ScheduleDraft& draft, const te::TensorNode& r, int k) {
+static int64_t chains_of(ScheduleDraft& draft, const te::TensorNode& r, int k) {
   const int64_t extent = extent_or(r.reduce_axes[k], usual_row), lanes = draft.lanes(r);
   // Each part has one vector per value, and the parts have to leave registers for their halves.
   const int64_t values = static_cast<int64_t>(te::count_values(r)), most = draft.target->vector_registers / 4 / values;
-  if (extent >= long_row_vectors * lanes) return most >= 4 ? 4 : most >= 2 ? 2 : 1;
-  if (r.reduce_axes.size() == 1) return 1;
-  int64_t best = 1, least = INT64_MAX;
-  for (int64_t chains : {1, 2, 4}) {
+  double rows = 1;
+  for (const te::Axis& a : r.axes) rows *= static_cast<double>(extent_or(a, usual_rows));
+  for (size_t i = 0; i < r.reduce_axes.size(); ++i)
+    if (static_cast<int>(i) != k) rows *= static_cast<double>(extent_or(r.reduce_axes[i], usual_rows));
+  const bool is_long = extent >= long_row_vectors * lanes, several = r.reduce_axes.size() > 1;
+  if (!several && extent < 2 * lanes) return 1;
+  std::vector<int64_t> counts{is_long && most >= 4 ? 4 : is_long && most >= 2 ? 2 : 1};
+  for (const int64_t chains : {1, 2, 4})
+    if (chains != counts[0] && ((several && !is_long) || (chains <= most && chains * lanes <= extent)))
+      counts.push_back(chains);
+  ScheduleChoice choice{r.name, "chains", {}};
+  for (const int64_t chains : counts) {
     const int64_t steps = (extent + chains * lanes - 1) / (chains * lanes),
                   cycles = steps * std::max<int64_t>(chains, 3);
-    if (cycles < least) best = chains, least = cycles;
+    // Estimates differ only for several short rows.
+    choice.options.push_back(
+        {format("{}", chains), several && !is_long ? rows * static_cast<double>(cycles) / draft.target->ghz : 0});
   }
-  return best;
+  return counts[draft.choose(std::move(choice))];
 }
 
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {

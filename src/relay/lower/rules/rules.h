@@ -8,6 +8,7 @@
 #include "relay/lower/group/group.h"
 #include "relay/lower/group/register_tile.h"
 #include "relay/lower/rules/form.h"
+#include "relay/lower/schedule/candidates.h"
 #include "relay/lower/schedule/nonzero.h"
 #include "relay/lower/schedule/schedule_rule.h"
 #include "relay/machine/target_desc.h"
@@ -30,6 +31,9 @@ struct ScheduleDraft {
   const TargetDesc* target = nullptr;
   RuleSet without;  // rules that must not be used: their schedules could not be built
   RuleSet used;     // rules that made the schedule
+
+  Choices choices{};  // with the options that rules considered
+  size_t choose(ScheduleChoice choice) { return choices.choose(std::move(choice)); }
 
   // Results that are to be stored in the loops of another one (several_results.cpp); rules schedule the others.
   std::set<std::string> secondary_outputs{};

@@ -4,7 +4,6 @@
 // reads its group's inputs.
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "relay/base/lane_reads.h"
 #include "relay/lower/rules/rule_functions.h"
@@ -42,28 +41,32 @@ Reach reach_along(const te::TensorNode& r, const StageFacts& facts, const std::s
   return {};
 }
 
-// Rows and neighbours in a row that are computed together, at most `most` of them: the choice with the fewest loads
-// overall, where a load takes as long as two of the additions that `split_window` leaves to columns. Several rows only
-// if `registers` hold their columns.
-std::pair<int64_t, int64_t> tile_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along,
-                                    bool only_adds, int64_t most, int64_t registers) {
-  if (rows < 1 || columns < 1) return {1, 1};  // nothing to compute
+// Rows, neighbours in a row, and vectors that are computed together.
+struct WindowTile {
+  int64_t ty = 1, tx = 1, nb = 1;
+  double loads = 0;  // of all results, for each vector
+};
+
+// The choices of at most `most` places: the one with the fewest loads comes first, where a load takes as long as two of
+// the additions that `split_window` leaves to columns. Several rows only if `registers` hold their columns.
+std::vector<WindowTile> tiles_of(int64_t rows, const Reach& down, int64_t columns, const Reach& along, bool only_adds,
+                                 int64_t most, int64_t registers) {
+  if (rows < 1 || columns < 1) return {{}};  // nothing to compute
   auto tiles = [](int64_t extent, int64_t step) { return (extent + step - 1) / step; };
   auto reads = [](const Reach& r, int64_t extent, int64_t step) {
     return extent / step * r.places(step) + r.places(extent % step);
   };
   const int64_t adds = only_adds ? rows * down.places(1) : 0;  // per column
-  std::pair<int64_t, int64_t> best;
-  int64_t least = 0;
+  std::vector<WindowTile> out;
   for (int64_t ty = 1; ty <= std::min(rows, most); ++ty) {
     const int64_t tx = std::min(columns, most / ty), held = ty * (along.places(tx) + tx);
     const int64_t cost = reads(along, columns, tx) * (2 * reads(down, rows, ty) + adds);
-    if (ty == 1 || (cost < least && held <= registers)) least = cost, best = {ty, tx};
+    if (ty == 1 || held <= registers) out.push_back({ty, tx, 1, static_cast<double>(cost) / 2});
   }
-  // No smaller at the end than needed.
-  for (auto [t, extent] : {std::pair(&best.first, rows), std::pair(&best.second, columns)})
-    *t = tiles(extent, tiles(extent, *t));
-  return best;
+  std::stable_sort(out.begin(), out.end(), [](const WindowTile& a, const WindowTile& b) { return a.loads < b.loads; });
+  for (WindowTile& t : out)  // no smaller at the end than needed
+    t.ty = tiles(rows, tiles(rows, t.ty)), t.tx = tiles(columns, tiles(columns, t.tx));
+  return out;
 }
 // Windows on their way to loops. Axes are those of the result.
 struct Windows {
@@ -127,13 +130,37 @@ void measure(Windows& w) {
   w.step = w.grouped ? w.lanes / w.facts.group * w.facts.group : w.lanes;
 }
 
-void shape_tile(const ScheduleDraft& draft, Windows& w) {
+// Offers `tiles`, of which the first is preferred, and others with twice and half of its vectors.
+void choose_tile_of(ScheduleDraft& draft, Windows& w, std::vector<WindowTile> tiles) {
+  constexpr size_t most = 8;  // further ones read much more
+  tiles.resize(std::min(most, tiles.size()));
+  for (const int64_t nb : {2 * tiles[0].nb, tiles[0].nb / 2}) {
+    const bool fits = 2 * nb * tiles[0].tx * tiles[0].ty <= draft.target->vector_registers;
+    if (nb >= 1 && fits && (nb == 1 || (nb - 1) * w.lanes < w.extent(w.v)))
+      tiles.push_back({tiles[0].ty, tiles[0].tx, nb, tiles[0].loads});
+  }
+  const double vectors = static_cast<double>((w.extent(w.v) + w.step - 1) / w.step),
+               ns_per_load = vectors / (draft.target->fma_per_cycle * draft.target->ghz);
+  ScheduleChoice choice{w.sum->name, "window", {}};
+  std::vector<WindowTile> listed;
+  for (const WindowTile& t : tiles) {
+    const std::string name = format("{}x{}x{}", t.ty, t.tx, t.nb);
+    if (std::any_of(choice.options.begin(), choice.options.end(), [&](const auto& o) { return o.name == name; }))
+      continue;
+    choice.options.push_back({name, t.loads * ns_per_load});
+    listed.push_back(t);
+  }
+  const WindowTile& tile = listed[draft.choose(std::move(choice))];
+  w.ty = tile.ty, w.tx = tile.tx, w.nb = tile.nb;
+}
+
+void shape_tile(ScheduleDraft& draft, Windows& w) {
   const Reach along = reach_along(*w.sum, w.facts, w.in_sum(w.x));
   const int64_t v_extent = w.extent(w.v);
   // Larger windows only if neighbours share reads.
   if (w.x.empty() || !(w.small || w.grouped || (w.is_static && along.stride > 0))) {
-    w.nb = std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4);  // long reductions: several chains
-    return;
+    // Long reductions: several chains.
+    return choose_tile_of(draft, w, {{1, 1, std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4)}});
   }
   const int64_t registers = draft.target->vector_registers;
   const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
@@ -144,8 +171,10 @@ void shape_tile(const ScheduleDraft& draft, Windows& w) {
   constexpr int64_t parts = 8;  // of the registers: sums, and the other loads of pools with overlapping windows
   if (pool && along.stride > 1 && down.stride != 1)
     while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
-  std::tie(w.ty, w.tx) = tile_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along, pool && along.stride == 1,
-                                 registers / 4 / w.nb, registers);
+  std::vector<WindowTile> tiles = tiles_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along,
+                                           pool && along.stride == 1, registers / 4 / w.nb, registers);
+  for (WindowTile& t : tiles) t.nb = w.nb;
+  choose_tile_of(draft, w, std::move(tiles));
 }
 
 void add_tile(std::vector<Loop>& loops, const Windows& w, bool of_result) {

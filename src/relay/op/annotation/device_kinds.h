@@ -8,9 +8,11 @@ namespace relay::op {
 struct DeviceKind {
   int number;  // in texts of the last public Relay version
   std::string_view name;
+  bool has_kernels = false;  // programs can be compiled for it; others can only be planned for
 };
 
-inline constexpr DeviceKind device_kinds[] = {{1, "cpu"}, {2, "cuda"},  {4, "opencl"},   {7, "vulkan"},  {8, "metal"},
-                                              {9, "vpi"}, {10, "rocm"}, {12, "ext_dev"}, {14, "hexagon"}};
+inline constexpr DeviceKind device_kinds[] = {{1, "cpu", true}, {2, "cuda"},     {4, "opencl", true},
+                                              {7, "vulkan"},    {8, "metal"},    {9, "vpi"},
+                                              {10, "rocm"},     {12, "ext_dev"}, {14, "hexagon"}};
 
 }  // namespace relay::op

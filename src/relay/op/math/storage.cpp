@@ -101,8 +101,8 @@ Expr storage_value(const Expr& element) {
     return select(eq(code, w.number(255)), nan, power);  // 2^-127 is subnormal
   }
   if (t.code == DType::Code::UInt4 || t.code == DType::Code::UInt2) return code;
-  const Expr half = imm(1 << (t.width() - 1), DType::int32());
-  return scalar::binary(BinaryOp::BitXor, code, half) - half;
+  const Expr above = imm(32 - t.width(), DType::int32());  // bits; a shift back down copies the sign into them
+  return scalar::binary(BinaryOp::Shr, scalar::binary(BinaryOp::Shl, code, above), above);
 }
 
 Expr storage_element(const Expr& value, DType dtype, const StorageRounding& rounding) {

@@ -12,16 +12,38 @@ Status expect_quantized(const char* number, const TensorType* type, const char* 
   return d;
 }
 
+// The type of a scale (`which` is 0) or zero point (1).
+static Result<const TensorType*> parameter(const char* number, const Types& in, size_t k, size_t which,
+                                           const std::string& what) {
+  RELAY_ASSIGN(const TensorType* t, tensor_input(in, k + which, what.c_str()));
+  if (which == 0 ? t->dtype.is_float() : t->dtype.is_int()) return t;
+  Diagnostic d =
+      constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
+  d.help = "the scale of a tensor, a float, comes before its zero point, an integer";
+  return d;
+}
+
+static std::string parameter_name(const char* name, size_t which) {
+  return format("{}_{}", name, which == 0 ? "scale" : "zero_point");
+}
+
+Status expect_block_parameters(const char* number, const Types& in, size_t k, const char* name, const Dims& blocks) {
+  for (size_t which : {0, 1}) {
+    const std::string what = parameter_name(name, which);
+    RELAY_ASSIGN(const TensorType* t, parameter(number, in, k, which, what));
+    bool fits = t->shape.size() == blocks.size();
+    for (size_t d = 0; fits && d < blocks.size(); ++d) fits = agree(t->shape[d], blocks[d]);
+    if (!t->shape.empty() && !fits)
+      return constraint(number, "{} must be one value or {}, one for each block, but its shape is {}", what,
+                        text(blocks), text(t->shape));
+  }
+  return ok();
+}
+
 Status expect_parameters(const char* number, const Types& in, size_t k, const char* name, const Dim& extent) {
   for (size_t which : {0, 1}) {
-    const std::string what = format("{}_{}", name, which == 0 ? "scale" : "zero_point");
-    RELAY_ASSIGN(const TensorType* t, tensor_input(in, k + which, what.c_str()));
-    if (which == 0 ? !t->dtype.is_float() : !t->dtype.is_int()) {
-      Diagnostic d =
-          constraint(number, "{} must be {}, but is {}", what, which == 0 ? "a float" : "integers", t->dtype.str());
-      d.help = "the scale of a tensor, a float, comes before its zero point, an integer";
-      return d;
-    }
+    const std::string what = parameter_name(name, which);
+    RELAY_ASSIGN(const TensorType* t, parameter(number, in, k, which, what));
     if (t->shape.empty() || (extent && t->shape.size() == 1 && agree(t->shape[0], extent))) continue;
     if (!extent) return constraint(number, "{} must be one value, but its shape is {}", what, text(t->shape));
     return constraint(number, "{} must be one value or {}, but its shape is {}", what, text(Dims{extent}),
@@ -139,8 +161,8 @@ Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DTy
 }
 
 Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point) {
-  const DType wide = accumulator(scale->dtype);
-  return cast(wide, cast(DType::int32(), value) - cast(DType::int32(), zero_point)) * cast(wide, scale);
+  const DType wide = accumulator(scale->dtype), steps = value->dtype.is_float() ? wide : DType::int32();
+  return cast(wide, cast(steps, value) - cast(steps, zero_point)) * cast(wide, scale);
 }
 
 }  // namespace relay::op::qnn

@@ -18,6 +18,8 @@ bool is_quantized(DType dtype);
 // Checks that in[k] and in[k + 1] are a scale (a float) and a zero point (an integer): single values if `extent` is
 // null, else one each or one for each of `extent`.
 Status expect_parameters(const char* number, const Types& in, size_t k, const char* name, const Dim& extent = {});
+// The same for parameters that are single values or have the shape `blocks`.
+Status expect_block_parameters(const char* number, const Types& in, size_t k, const char* name, const Dims& blocks);
 
 // --- computation -----------------------------------------------------------------------------------------------------
 // The least and the greatest integer of a type.
@@ -30,13 +32,19 @@ std::optional<int64_t> known_zero_point(const te::Tensor& zero_point, DType type
 
 struct Parameters {
   te::Tensor scale, zero_point;
-  size_t axis = 0;  // the axis of the tensor, if there are several values
+  size_t axis = 0;    // the axis of the tensor, if there are several values
+  int64_t block = 0;  // the number of neighbours along the axis that share values of the tensor's rank, or 0
 
   Expr scale_at(const Exprs& i) const { return (*scale)(place(scale, i)); }
   Expr zero_at(const Exprs& i, DType dtype) const { return cast(dtype, (*zero_point)(place(zero_point, i))); }
 
  private:
-  Exprs place(const te::Tensor& t, const Exprs& i) const { return t->shape.empty() ? Exprs{} : Exprs{i[axis]}; }
+  Exprs place(const te::Tensor& t, Exprs i) const {
+    if (t->shape.empty()) return {};
+    if (block == 0) return {i[axis]};
+    i[axis] = floordiv(i[axis], block);
+    return i;
+  }
 };
 
 // Positive numbers as multiplier * 2^(shift - 31), with a 31-bit multiplier.
@@ -66,7 +74,8 @@ te::Tensor shifted(const char* name, const te::Tensor& data, const Parameters& p
 // A float as an integer: value / scale + zero_point, rounded to the nearest value of `dtype`, ties to even. With
 // `round_first`, the quotient is rounded before the zero point is added.
 Expr quantized(const Expr& value, const Expr& scale, const Expr& zero_point, DType dtype, bool round_first = false);
-// scale * (value - zero_point), in the scale's accumulator type.
+// scale * (value - zero_point), in the scale's accumulator type. The difference is computed in the type of floats, and
+// of integers in int32.
 Expr dequantized(const Expr& value, const Expr& scale, const Expr& zero_point);
 
 }  // namespace relay::op::qnn

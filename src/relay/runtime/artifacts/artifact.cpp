@@ -79,7 +79,9 @@ class Reader {
     a.index = number<uint32_t>();
     a.offset = size();
     a.rows = one_of<Rows>(rows_count);
-    if (!flag()) return a;
+    const bool in_place = flag();
+    a.memory = number<uint32_t>();
+    if (!in_place) return a;
     const uint32_t input = number<uint32_t>();
     a.in_place = InPlace{input, flag()};
     return a;
@@ -131,7 +133,7 @@ class Reader {
     s.output_names = texts(Limits::arrays);
     s.bindings = bindings();
     s.checks = checks();
-    s.arrays = list<Array>(Limits::arrays, 20, [&] { return array(); });
+    s.arrays = list<Array>(Limits::arrays, 24, [&] { return array(); });
     s.sizes = sizes(Limits::sizes);
     s.operands = indices(Limits::operands);
     s.index_checks = list<IndexCheck>(Limits::steps, 13, [&] {
@@ -310,6 +312,10 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
   artifact.target.features = r.texts(1024);
   artifact.executor = r.one_of<Executor>(executor_count);
   std::shared_ptr<Program> program = std::make_shared<Program>();
+  program->devices = r.list<DeviceName>(Limits::devices, 12, [&] {
+    std::string kind = r.text();
+    return DeviceName{std::move(kind), r.number<int64_t>()};
+  });
   program->kernels = r.list<KernelEntry>(Limits::kernels, 12, [&] {
     std::string kernel = r.text();
     return KernelEntry{std::move(kernel), r.number<int64_t>()};
@@ -400,9 +406,14 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
   return load_executable(artifact, options);
 }
 
+static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
+  if (artifact.target.triple != "opencl") return load_code(artifact.code);
+  return std::shared_ptr<const KernelLibrary>(std::make_shared<SourceLibrary>(std::string(artifact.code)));
+}
+
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {
   RELAY_RETURN_IF_ERROR(check_machine(artifact.target));
-  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_code(artifact.code));
+  RELAY_ASSIGN(std::shared_ptr<const KernelLibrary> library, load_kernels(artifact));
   if (!options.executor) options.executor = artifact.executor;
   return Executable::create(artifact.program, library, options);
 }

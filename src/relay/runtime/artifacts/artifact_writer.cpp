@@ -88,6 +88,7 @@ class Writer {
       size(a.offset);
       number(static_cast<uint8_t>(a.rows));
       number(static_cast<uint8_t>(a.in_place.has_value()));
+      number(a.memory);
       if (a.in_place) number(a.in_place->input), number(static_cast<uint8_t>(a.in_place->updates));
     });
     sizes(s.sizes);
@@ -189,6 +190,10 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
   w.text(artifact.target.cpu);
   w.texts(artifact.target.features);
   w.number(static_cast<uint8_t>(artifact.executor));
+  w.list(program.devices, [&](const DeviceName& d) {
+    w.text(d.kind);
+    w.number(d.number);
+  });
   w.list(program.kernels, [&](const KernelEntry& k) {
     w.text(k.name);
     w.number(k.scratch_bytes);

@@ -7,13 +7,66 @@
 
 namespace relay::runtime {
 
+// Loads the kernels that run on devices, and copies the constants that are read there into their memories. Sets
+// `on_host` for the kernels that the host runs.
+static Status link_devices(LinkedProgram& linked, std::vector<bool>& on_host) {
+  const Program& program = *linked.program;
+  for (const DeviceName& name : program.devices) {
+    RELAY_ASSIGN(const uint32_t number, device_number(name));
+    linked.device_numbers.push_back(number);
+  }
+  if (program.devices.size() == 1) return ok();
+  on_host.assign(program.kernels.size(), false);
+  for (const Preparation& p : program.preparations) on_host[p.kernel] = true;
+  linked.devices.resize(program.devices.size());
+  for (const Segment& segment : program.segments) {
+    for (const Step& step : segment.steps) {
+      if (step.kind != Step::Kind::Kernel && step.kind != Step::Kind::KernelWhen) continue;
+      const MemorySpace at = segment.device_of(step);
+      if (at == host_memory) {
+        on_host[step.kernel] = true;
+        continue;
+      }
+      linked.devices[at].kernels.resize(program.kernels.size());
+      std::shared_ptr<const DeviceKernel>& kernel = linked.devices[at].kernels[step.kernel];
+      if (kernel) continue;
+      RELAY_ASSIGN(kernel, device(linked.device_numbers[at]).load(linked.library, program.kernels[step.kernel].name));
+    }
+    for (const Array& a : segment.arrays) {
+      if (a.kind != Array::Kind::Constant || a.memory == host_memory) continue;
+      DeviceBuffer& there = linked.devices[a.memory].constants[a.index];
+      if (there) continue;
+      const Tensor& value = program.constants[a.index];
+      there = allocate_on(linked.device_numbers[a.memory], value.bytes());
+      if (!there) {
+        Diagnostic d{DiagnosticKind::out_of_memory,
+                     format("no memory for {} of weights on {}", bytes_text(static_cast<int64_t>(value.bytes())),
+                            str(program.devices[a.memory]))};
+        const std::string limits = device(linked.device_numbers[a.memory]).limits();
+        if (!limits.empty()) d.notes.push_back(limits);
+        d.help = "place less work on that device";
+        return d;
+      }
+      if (value.bytes() > 0)
+        RELAY_RETURN_IF_ERROR(device(linked.device_numbers[a.memory]).upload(there.get(), value.data(), value.bytes()));
+    }
+  }
+  return ok();
+}
+
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
   RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
   LinkedProgram linked;
   linked.program = program;
   linked.library = library;
   for (const Tensor& c : program->constants) linked.constant_bytes += static_cast<int64_t>(c.bytes());
+  std::vector<bool> on_host(program->kernels.size(), true);
+  RELAY_RETURN_IF_ERROR(link_devices(linked, on_host));
   for (const KernelEntry& kernel : program->kernels) {
+    if (!on_host[linked.kernels.size()]) {
+      linked.kernels.push_back(nullptr);
+      continue;
+    }
     KernelFn fn = library ? library->find(kernel.name) : nullptr;
     if (fn == nullptr)
       return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},
@@ -76,6 +129,7 @@ Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segme
   for (size_t i = 0; i < segment.arrays.size(); ++i)
     if (segment.arrays[i].kind == Array::Kind::Output) results += made.bytes[i];
   int64_t all = linked.constant_bytes + made.arena_bytes + results;
+  for (int64_t bytes : made.device_arena_bytes) all += bytes;
   if (all <= linked.memory_limit) return made;
   Diagnostic d{DiagnosticKind::out_of_memory, format("segment `{}` needs {} for these inputs, and the limit is {}",
                                                      segment.name, bytes_text(all), bytes_text(linked.memory_limit))};

@@ -2,6 +2,9 @@
 // numbers in this process.
 #pragma once
 
+#include <map>
+
+#include "relay/runtime/devices/device_memory.h"
 #include "relay/runtime/external.h"
 #include "relay/runtime/functions/value.h"
 #include "relay/runtime/kernel.h"
@@ -10,10 +13,19 @@
 
 namespace relay::runtime {
 
+// A device of a program other than the host, with the kernels and constants that the program has there.
+struct LinkedDevice {
+  std::vector<std::shared_ptr<const DeviceKernel>> kernels;  // by index of Program::kernels; null if not run there
+  std::map<uint32_t, DeviceBuffer> constants;                // by index of Program::constants
+};
+
 struct LinkedProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const KernelLibrary> library;
-  std::vector<KernelFn> kernels;                           // by index of Program::kernels
+  // By index of Program::kernels; null for those that only other devices run.
+  std::vector<KernelFn> kernels;
+  std::vector<uint32_t> device_numbers;  // by index of Program::devices: their numbers in this process
+  std::vector<LinkedDevice> devices;     // by index of Program::devices; empty if there is only the host
   std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
   std::vector<Value> constants;  // by index of Program::constants; only for programs with functions
   std::vector<TypeId> types;     // by index of Program::types
@@ -31,8 +43,8 @@ struct LinkedProgram {
   int64_t memory_limit = 0;  // bytes, as in ExecutableOptions
 };
 
-// `program` is valid. corrupt_file if the library lacks a kernel, incompatible_artifact if its functions are for
-// another version of native.h.
+// `program` is valid. corrupt_file if the library lacks a kernel, not_supported if a device is not there,
+// incompatible_artifact if its functions are for another version of native.h.
 Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
 
 // The plan of a segment; out_of_memory, with the largest consumers, if it needs more than the limit.

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "relay/runtime/devices/device.h"
 #include "relay/runtime/functions/object.h"
 #include "relay/runtime/functions/references.h"
 #include "relay/tensor/memory.h"
@@ -27,6 +28,7 @@ void destroy(Object* first) {
       case ObjectKind::Tensor: {
         TensorObject* t = as_tensor(o);
         if (t->tag == TensorObject::Array) free_array(t->data);
+        if (t->tag == TensorObject::OnDevice) t->on->free(t->data);
         if (t->is_shared() || t->tag == TensorObject::Donated) delete t->owner;
         if (t->tag == TensorObject::Row && t->rows) drop(t->rows);
         break;

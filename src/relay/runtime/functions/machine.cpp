@@ -11,6 +11,7 @@
 #include <set>
 
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/devices/opencl.h"
 
 namespace relay::runtime {
 
@@ -89,7 +90,22 @@ static const std::set<std::string>& cpu_flags() {
   return flags;
 }
 
+// A device must be here, with the extensions that the code uses.
+static Status check_opencl(const ArtifactTarget& target) {
+  RELAY_ASSIGN(const OpenClChoice choice, find_opencl_device(target.cpu));
+  const OpenClInfo& device = choice.about;
+  const bool needs_double = std::find(target.features.begin(), target.features.end(), "+fp64") != target.features.end();
+  if (!needs_double || device.has_double) return ok();
+  return Diagnostic{DiagnosticKind::incompatible_artifact,
+                    format("the model is compiled for a device with float64, and `{}` lacks it", device.name),
+                    {},
+                    {},
+                    {},
+                    "compile the model for this device, or choose another with RELAY_OPENCL_DEVICE"};
+}
+
 Status check_machine(const ArtifactTarget& target) {
+  if (target.triple == "opencl") return check_opencl(target);
   std::string architecture = target.triple.substr(0, target.triple.find('-'));
   if (!architecture.empty() && architecture != this_architecture)
     return Diagnostic{DiagnosticKind::incompatible_artifact,

@@ -1,5 +1,6 @@
 #include "relay/runtime/functions/object.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "relay/runtime/devices/devices.h"
 #include "relay/tensor/memory.h"
 
 namespace relay::runtime {
@@ -101,6 +103,18 @@ TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims) {
   return make_head(dtype, dims, TensorObject::Row);
 }
 
+TensorObject* make_device_tensor(uint32_t id, std::span<const int64_t> dims, size_t bytes) {
+  TensorObject* t = make_head(id, dims, TensorObject::OnDevice);
+  if (t == nullptr) return nullptr;
+  t->on = &device(id >> 16);
+  t->data = t->on->allocate(std::max<size_t>(bytes, 1));
+  if (t->data == nullptr) {
+    std::free(t);
+    return nullptr;
+  }
+  return t;
+}
+
 Object* share_tensor(const Tensor& tensor) {
   size_t bytes = tensor.bytes();
   bool aligned = reinterpret_cast<uintptr_t>(tensor.data()) % static_cast<size_t>(tensor.dtype().bytes()) == 0;
@@ -142,6 +156,7 @@ class Separation {
   Object* apart(Object* o, int depth = 0) {
     if (failed || left_ == 0 || depth > 64) return o;
     --left_;
+    if (o->kind == ObjectKind::Tensor && device_of(o) != host_device) return o;  // read only as a copy
     if (o->kind == ObjectKind::Tensor) return seen_.insert(o).second ? o : replaced(o, copy_of(as_tensor(o)));
     if (o->kind != ObjectKind::Tuple || o->size == 0) return o;
     if (!is_unique(o)) {
@@ -188,7 +203,9 @@ Object* with_own_tensors(Object* o) {
 
 std::string describe(const Object* o) {
   switch (o->kind) {
-    case ObjectKind::Tensor: return "a tensor of " + dtype_of(o).str();
+    case ObjectKind::Tensor:
+      return format("a tensor of {}{}", dtype_of(o).str(),
+                    device_of(o) == host_device ? "" : " on " + str(device(device_of(o)).name()));
     case ObjectKind::Tuple: return "a tuple";
     case ObjectKind::Data: return "a value of type " + data_type(o->id).name;
     case ObjectKind::Closure: return "a function";

@@ -25,7 +25,8 @@ const DataType& data_type(TypeId id);
 
 struct alignas(8) Object {
   std::atomic<uint32_t> count{1};  // at 0, the first eight bytes link the work list of freeing
-  uint32_t id = 0;                 // Tensor: its dtype; Data: its TypeId; Closure: its function (see LinkedProgram)
+  uint32_t id =
+      0;  // Tensor: its dtype and its device (tensor_id()); Data: its TypeId; Closure: its function (see LinkedProgram)
   ObjectKind kind = ObjectKind::Tuple;
   bool has_references = false;  // is a reference, or can reach one
   uint16_t tag = 0;             // Data: its constructor; Tensor: its Storage
@@ -36,6 +37,7 @@ static_assert(sizeof(Object) == 16);
 // Tensors of up to this many bytes have their data in the object.
 constexpr size_t small_tensor_bytes = 64;
 
+class Device;
 struct TensorObject : Object {
   enum Storage : uint16_t {
     Inside,    // in the same block of memory
@@ -44,6 +46,7 @@ struct TensorObject : Object {
     Row,       // a part of the data of `rows`, a tensor that is not visible elsewhere
     Constant,  // of a program: in the same block of memory, or kept alive by `owner`
     Donated,   // donated, kept alive by `owner`: the holder of the only value may overwrite it
+    OnDevice,  // in the memory of the device that its id names
   };
   // In `tag`, above the Storage: not 0 while the contents are still to be computed (call_queue.h), and there is no data
   // yet.
@@ -51,10 +54,12 @@ struct TensorObject : Object {
   uint32_t waits_for() const { return tag >> call_shift; }             // the number of a call, from 1
   bool is_shared() const { return tag == Shared || tag == Constant; }  // its memory may be shared
 
-  void* data = nullptr;  // aligned to 64 bytes, or within a small object; for a Row, points to an element
+  // An address in its device's memory: aligned to 64 bytes, or within a small object; for a Row, that of an element.
+  void* data = nullptr;
   union {
     std::shared_ptr<const void>* owner = nullptr;
     Object* rows;
+    Device* on;  // OnDevice: the device that its id names, for freeing, when the id is lost
   };
   int64_t* dims() { return reinterpret_cast<int64_t*>(this + 1); }
   const int64_t* dims() const { return reinterpret_cast<const int64_t*>(this + 1); }
@@ -71,6 +76,10 @@ inline uint32_t dtype_id(DType t) { return static_cast<uint32_t>(t.code) | stati
 inline DType dtype_of(const Object* tensor) {
   return {static_cast<DType::Code>(tensor->id & 0xff), static_cast<uint8_t>(tensor->id >> 8)};
 }
+// The id of a tensor in the memory of a device, by its number in this process (devices/devices.h); 0 is the host. Code
+// that accesses the host's memory compares ids, and so refuses tensors that are elsewhere.
+inline uint32_t tensor_id(DType t, uint32_t device) { return dtype_id(t) | device << 16; }
+inline uint32_t device_of(const Object* tensor) { return tensor->id >> 16; }
 inline TensorObject* as_tensor(Object* o) { return static_cast<TensorObject*>(o); }
 inline const TensorObject* as_tensor(const Object* o) { return static_cast<const TensorObject*>(o); }
 // The fields of a tuple, data value or closure.
@@ -82,6 +91,8 @@ inline Object* const* fields(const Object* o) { return reinterpret_cast<Object* 
 Object* make_object(ObjectKind kind, uint32_t id, uint16_t tag, std::span<Object* const> fields);
 // Uninitialised. `bytes` matches the shape and dtype.
 TensorObject* make_tensor(uint32_t dtype, std::span<const int64_t> dims, size_t bytes);
+// The same in the memory of the device that `id` names, not the host.
+TensorObject* make_device_tensor(uint32_t id, std::span<const int64_t> dims, size_t bytes);
 // A Row without data.
 TensorObject* make_row(uint32_t dtype, std::span<const int64_t> dims);
 Object* share_tensor(const Tensor& tensor);

@@ -3,6 +3,7 @@
 #include <new>
 #include <set>
 
+#include "relay/runtime/devices/devices.h"
 #include "relay/runtime/functions/references.h"
 
 namespace relay::runtime {
@@ -79,6 +80,13 @@ Value Value::content() const { return take(read_reference(static_cast<ReferenceO
 
 Tensor Value::tensor() const {
   const TensorObject* t = as_tensor(object_);
+  if (device_of(t) != host_device) {
+    Tensor copy = Tensor::empty(Shape(t->dims(), t->dims() + t->size), dtype_of(t));
+    const Status done =
+        copy.bytes() == 0 ? ok() : copy_between(device_of(t), t->data, host_device, copy.mutable_data(), copy.bytes());
+    RELAY_CHECK(done, "{}", render(done.errors()));
+    return copy;
+  }
   std::shared_ptr<const void> owner(retain(object_),
                                     [](const void* o) { release(const_cast<Object*>(static_cast<const Object*>(o))); });
   return Tensor::view(t->data, Shape(t->dims(), t->dims() + t->size), dtype_of(t), std::move(owner));

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "relay/base/bytes.h"
+
 namespace relay::runtime {
 
 static constexpr int64_t alignment = 64;
@@ -183,6 +185,25 @@ static Status check_steps(const Program& program, const Segment& f, Plan& p) {
   return ok();
 }
 
+// The lifetimes of the arrays in this memory; those of others have size 0.
+static std::vector<Lifetime> in_memory(const Segment& f, std::vector<Lifetime> lives, MemorySpace memory) {
+  for (size_t i = 0; i < lives.size(); ++i)
+    if (f.arrays[i].memory != memory) lives[i] = {};
+  return lives;
+}
+
+std::string largest_arrays(const Segment& segment, const Plan& plan, MemorySpace memory) {
+  constexpr size_t most = 3;
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i < segment.arrays.size(); ++i)
+    if (segment.arrays[i].memory == memory && segment.arrays[i].kind == Array::Kind::Temporary) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return plan.bytes[a] > plan.bytes[b]; });
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(most, order.size()); ++i)
+    names.push_back(format("`{}` {}", segment.arrays[order[i]].name, bytes_text(plan.bytes[order[i]])));
+  return format("the largest: {}", join(names, ", "));
+}
+
 Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t> variables) {
   Plan p;
   p.variables = std::move(variables);
@@ -238,9 +259,16 @@ Result<Plan> plan(const Program& program, const Segment& f, std::vector<int64_t>
   int64_t total = 0;
   for (const Lifetime& life : lives)
     if ((total += life.bytes) > 16 * Limits::array_bytes) return too_large(f.arrays[&life - lives.data()]);
-  Placement placement = place(lives);
+  Placement placement = place(in_memory(f, lives, host_memory));
   p.arena_bytes = placement.arena_bytes;
   p.lower_bound = placement.lower_bound;
+  if (program.devices.size() > 1) p.device_arena_bytes.assign(program.devices.size(), 0);
+  for (MemorySpace memory = 1; memory < program.devices.size(); ++memory) {
+    const Placement there = place(in_memory(f, lives, memory));
+    p.device_arena_bytes[memory] = there.arena_bytes;
+    for (size_t i = 0; i < lives.size(); ++i)
+      if (f.arrays[i].memory == memory) placement.offsets[i] = there.offsets[i];
+  }
   p.offsets = placement.offsets;
   for (size_t i = 0; i < lives.size(); ++i) {
     const Array& a = f.arrays[i];

@@ -33,12 +33,18 @@ struct Plan {
   std::vector<int64_t> variables;
   std::vector<Shape> shapes;  // by array
   std::vector<int64_t> bytes;
-  std::vector<int64_t> offsets;  // in the arena, in bytes; -1 if elsewhere (an input, an output, a constant)
-  std::vector<int64_t> sizes;    // the values of Segment::sizes
-  int64_t arena_bytes = 0;
-  int64_t lower_bound = 0;    // of the arena, in bytes: no plan can need less
+  std::vector<int64_t>
+      offsets;  // in the arena of its memory, in bytes; -1 if elsewhere (an input, an output, a constant)
+  std::vector<int64_t> sizes;  // the values of Segment::sizes
+  int64_t arena_bytes = 0;     // of the host
+  int64_t lower_bound = 0;     // of the arena, in bytes: no plan can need less
+  // Arenas in the memories of the program's devices, by device; the first is 0. Empty if there is only the host.
+  std::vector<int64_t> device_arena_bytes{};
   int64_t scratch_bytes = 0;  // the largest of its kernels
 };
+// "the largest: `x` 4 MiB, ..": arrays in a device's arena, for messages.
+std::string largest_arrays(const Segment& segment, const Plan& plan, MemorySpace memory);
+
 // The most tasks that a kernel may have: one per byte of its arrays, and one more; an array without elements counts as
 // its other dimensions do. Adds an array to the number for the arrays before it (1 for none). More tasks would only run
 // without effect, for a very long time.

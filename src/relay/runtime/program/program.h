@@ -30,6 +30,7 @@
 // it, whatever file it came from.
 #pragma once
 
+#include "relay/base/device_name.h"
 #include "relay/runtime/program/data_type.h"
 #include "relay/runtime/program/size_expr.h"
 #include "relay/tensor/tensor.h"
@@ -41,6 +42,11 @@ struct Range {
   uint32_t begin = 0, count = 0;
   bool operator==(const Range&) const = default;
 };
+
+// The memory of a device, by the device's index in Program::devices. Arrays are in one of these memories, and a kernel
+// runs on the device whose memory its arrays are in.
+using MemorySpace = uint32_t;
+constexpr MemorySpace host_memory = 0;
 
 // --- segments --------------------------------------------------------------------------------------------------------
 
@@ -73,15 +79,18 @@ struct Array {
   SizeExpr offset{};                  // View: bytes from the beginning of its base; it has the strides of its base
   Rows rows = Rows::None;             // for inputs and outputs
   std::optional<InPlace> in_place{};  // Output
+  MemorySpace memory = host_memory;   // View: that of its base; Input and Output of a graph: the host's
 };
 
 struct Step {
   enum class Kind : uint8_t {
-    Kernel,        // calls `kernel` with arrays `args`, shape arguments `sizes`, on `tasks` tasks
-    Copy,          // array args[1] = array args[0], of the same size in bytes
-    KernelWhen,    // as Kernel, if the last of args has a byte that is not zero; the kernel gets the others
-    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] states
-    External,      // calls function `kernel` of Program::externals with args, its inputs followed by its outputs
+    Kernel,        // calls `kernel` with arrays `args`, all in one memory, shape arguments `sizes`, on `tasks` tasks
+    Copy,          // array args[1] = array args[0], of the same size in bytes; the only step between memories
+    KernelWhen,    // as Kernel, if the last of args, in the host's memory, has a byte that is not zero; the kernel gets
+                   // the others
+    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] states; on the host
+    External,      // calls function `kernel` of Program::externals with args, its inputs followed by its outputs; on
+                   // the host
   };
   Kind kind = Kind::Kernel;
   uint32_t kernel = 0;
@@ -156,6 +165,16 @@ struct Segment {
   // The array whose storage holds this one's elements.
   uint32_t stored_in(uint32_t array) const {
     return arrays[array].kind == Array::Kind::View ? arrays[array].index : array;
+  }
+  // The device that a step runs on. A copy between memories is a step of neither side alone: its destination counts.
+  MemorySpace device_of(const Step& step) const {
+    if (step.args.count == 0) return host_memory;
+    return arrays[operands[step.args.begin + (step.kind == Step::Kind::Copy ? 1 : 0)]].memory;
+  }
+  // The memories that a copy reads and writes differ.
+  bool is_transfer(const Step& step) const {
+    return step.kind == Step::Kind::Copy &&
+           arrays[operands[step.args.begin]].memory != arrays[operands[step.args.begin + 1]].memory;
   }
 };
 
@@ -319,6 +338,7 @@ struct Donation {
 };
 
 struct Program {
+  std::vector<DeviceName> devices{DeviceName{}};  // without duplicates; the first is the host
   std::vector<Segment> segments;
   std::vector<Function> functions;  // the first is the entry; if empty, the program is its one segment
   Signature signature;              // of the first function
@@ -341,6 +361,7 @@ struct Limits {
   static constexpr size_t segments = 1 << 20, arrays = 1 << 20, steps = 1 << 22, operands = 1 << 24, sizes = 1 << 22;
   static constexpr size_t functions = 1 << 20, registers = 1 << 16, instructions = 1 << 22, fields = 1 << 16;
   static constexpr size_t types = 1 << 16, constructors = 1 << 16;
+  static constexpr size_t devices = 64;
   static constexpr size_t kernels = 1 << 20, constants = 1 << 20, rank = 32, variables = 4096, words = 4096,
                           text = 1 << 16, notes = 64, note_text = 1 << 26;
   static constexpr size_t externals = 1 << 20, payload = size_t{1} << 30;
@@ -352,8 +373,9 @@ struct Limits {
 // corrupt_file or limit_exceeded.
 Status validate(const Program& program);
 
-// The callee of a step, for display: the name of a kernel or an external function, "copy", "check_indices".
-std::string name_of(const Program& program, const Step& step);
+// The callee of a step of the segment, for display: the name of a kernel or an external function, "copy",
+// "copy cpu:0 to cpu:1", "check_indices".
+std::string name_of(const Program& program, const Segment& segment, const Step& step);
 // The program as text for display: `relay opt --emit program`.
 std::string str(const Program& program);
 // True for a constant whose bytes a preparation computes.

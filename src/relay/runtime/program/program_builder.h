@@ -58,6 +58,7 @@ class SegmentBuilder {
   uint32_t view(std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t base, SizeExpr offset) {
     uint32_t made = array(Array::Kind::View, std::move(name), dtype, std::move(shape), base);
     s_.arrays[made].offset = std::move(offset);
+    s_.arrays[made].memory = s_.arrays[base].memory;
     return made;
   }
   uint32_t constant(std::string name, uint32_t index, const Tensor& value) {
@@ -68,6 +69,16 @@ class SegmentBuilder {
   // Sets the size in bytes, if it is not the product of the shape.
   void set_bytes(uint32_t array, SizeExpr bytes) { s_.arrays[array].bytes = std::move(bytes); }
 
+  // Sets the memory; the host's otherwise. A view is in that of its base.
+  void set_memory(uint32_t array, MemorySpace memory) { s_.arrays[array].memory = memory; }
+  MemorySpace memory(uint32_t array) const { return s_.arrays[array].memory; }
+  // A temporary like `array`, in another memory.
+  uint32_t temporary_like(uint32_t array, MemorySpace memory) {
+    Array made = s_.arrays[array];
+    made.kind = Array::Kind::Temporary, made.index = 0, made.in_place.reset(), made.memory = memory;
+    s_.arrays.push_back(std::move(made));
+    return static_cast<uint32_t>(s_.arrays.size()) - 1;
+  }
   void set_rows(uint32_t array, Rows rows) { s_.arrays[array].rows = rows; }
   void batch(Batching batching) { s_.batching = batching; }
 

@@ -25,15 +25,24 @@ const char* name(Batching batching) {
   return names[static_cast<int>(batching)];
 }
 
-std::string name_of(const Program& program, const Step& step) {
+static std::string transfer(const Program& program, const Segment& f, const Step& step) {
+  auto memory = [&](uint32_t arg) { return str(program.devices[f.arrays[f.operands[step.args.begin + arg]].memory]); };
+  return format("{} to {}", memory(0), memory(1));
+}
+
+std::string name_of(const Program& program, const Segment& f, const Step& step) {
   switch (step.kind) {
     case Step::Kind::Kernel:
     case Step::Kind::KernelWhen: return program.kernels[step.kernel].name;
-    case Step::Kind::Copy: return "copy";
+    case Step::Kind::Copy: return f.is_transfer(step) ? "copy " + transfer(program, f, step) : "copy";
     case Step::Kind::CheckIndices: return "check_indices";
     case Step::Kind::External: return program.externals[step.kernel].symbol;
   }
   return {};
+}
+
+static std::string place(const Program& program, const Array& a) {
+  return a.memory == host_memory ? "" : format(" on {}", str(program.devices[a.memory]));
 }
 
 static std::string remark(const Segment& f, const Array& a) {
@@ -46,14 +55,14 @@ static std::string remark(const Segment& f, const Array& a) {
 
 static std::string str(const Program& program, const Segment& f) {
   std::vector<std::string> inputs;
-  for (uint32_t i : f.inputs) inputs.push_back(typed(f, i));
+  for (uint32_t i : f.inputs) inputs.push_back(typed(f, i) + place(program, f.arrays[i]));
   static constexpr const char* batched[] = {"", ", whose calls join those that wait", ", whose calls wait"};
   std::string out = format("segment {}({}){} {{\n", f.name, join(inputs, ", "), batched[static_cast<int>(f.batching)]);
   static constexpr const char* kinds[] = {"input", "output", "constant", "temporary", "view"};
   for (uint32_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind != Array::Kind::Input)
-      out += format("  {} {}, {} bytes{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
-                    str(f.arrays[i].bytes, f.variables), remark(f, f.arrays[i]));
+      out += format("  {} {}, {} bytes{}{}\n", kinds[static_cast<int>(f.arrays[i].kind)], typed(f, i),
+                    str(f.arrays[i].bytes, f.variables), place(program, f.arrays[i]), remark(f, f.arrays[i]));
   for (const Check& c : f.checks) out += format("  check {}  # {}\n", str(c.condition, f.variables), c.message);
   size_t repeat = 0;
   for (const Step& step : f.steps) {
@@ -75,7 +84,9 @@ static std::string str(const Program& program, const Segment& f) {
         out += format("  kernel {}({})", program.kernels[step.kernel].name,
                       list(f, conditional ? args.first(args.size() - 1) : args));
         if (!sizes.empty()) out += format(" shape ({})", join(sizes, ", "));
-        out += format(" tasks {}\n", str(f.sizes[step.tasks], f.variables));
+        out += format(" tasks {}", str(f.sizes[step.tasks], f.variables));
+        if (f.device_of(step) != host_memory) out += format(" on {}", str(program.devices[f.device_of(step)]));
+        out += "\n";
         break;
       }
       case Step::Kind::CheckIndices: {
@@ -92,7 +103,10 @@ static std::string str(const Program& program, const Segment& f) {
                       list(f, args.first(called.inputs)), list(f, args.subspan(called.inputs)));
         break;
       }
-      case Step::Kind::Copy: out += format("  copy {} to {}\n", array_name(f, args[0]), array_name(f, args[1])); break;
+      case Step::Kind::Copy:
+        out += format("  copy {} to {}{}\n", array_name(f, args[0]), array_name(f, args[1]),
+                      f.is_transfer(step) ? ", " + transfer(program, f, step) : "");
+        break;
     }
   }
   return out + format("  return ({})\n}}\n", list(f, f.outputs));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "relay/runtime/program/memories.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/program/program.h"
 
@@ -27,6 +28,7 @@ class Validator {
       check(kernel.scratch_bytes >= 0 && kernel.scratch_bytes <= int64_t{1} << 32,
             "a kernel's scratch size is out of range");
     }
+    devices();
     preparations();
     externals();
     for (const Segment& s : program_.segments)
@@ -52,6 +54,7 @@ class Validator {
   void check(bool condition, Message&& message) {
     if (!condition) fail(DiagnosticKind::corrupt_file, std::string(message));
   }
+  void check_text(const std::string& problem) { check(problem.empty(), problem); }
   void limit(size_t count, size_t most, const char* what) {
     if (count > most)
       fail(DiagnosticKind::limit_exceeded, format("it has {} {}, more than the limit of {}", count, what, most));
@@ -68,6 +71,12 @@ class Validator {
   void range(Range r, size_t most, const char* what) {
     if (r.begin > most || r.count > most - r.begin)
       fail(DiagnosticKind::corrupt_file, format("{} {}+{} of {}", what, r.begin, r.count, most));
+  }
+
+  void devices() {
+    limit(program_.devices.size(), Limits::devices, "devices");
+    for (const DeviceName& device : program_.devices) text(device.kind, "a device's kind");
+    if (!failed_) check_text(wrong_devices(program_.devices));
   }
 
   // Each constant without data is computed exactly once, from constants that exist by then.
@@ -152,6 +161,7 @@ class Validator {
     if (!failed_) repeats(f);
     if (!failed_) batching(f);
     if (!failed_) in_place(f);
+    if (!failed_) check_text(wrong_memory(program_, f));
   }
 
   // At most one output uses an input's storage, and it is written after all reads of the input. Steps that mention both
@@ -237,6 +247,7 @@ class Validator {
     check(parse_dtype(a.dtype.str()) == a.dtype, "an array's element type is unknown");
     limit(a.name.size(), Limits::text, "bytes in a name");
     limit(a.shape.size(), Limits::rank, "dimensions");
+    check(a.memory < program_.devices.size(), "an array's memory is of no device");
     for (const SizeExpr& e : a.shape) size(e, f.variables.size(), "a dimension");
     size(a.bytes, f.variables.size(), "an array's size");
     if (a.kind == Array::Kind::Input)

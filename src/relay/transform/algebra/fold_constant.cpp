@@ -17,7 +17,8 @@
 //
 // The total work is bounded in terms of the bytes of the module's constants; work beyond that is compiled too.
 //
-// Operators without operands (zeros, arange) are not folded: they are smaller than their results.
+// Operators without operands (zeros, arange) are not folded: they are smaller than their results. Neither are
+// conversions of narrow weights (narrow_weights.h).
 #include <algorithm>
 #include <cstring>
 #include <set>
@@ -28,6 +29,7 @@
 #include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
 #include "relay/transform/control/effects.h"
+#include "relay/transform/narrow_weights.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -61,7 +63,7 @@ class Folder {
       });
   }
 
-  void look_at(const FunctionRef& f) { effects_.look_at(f); }
+  void look_at(const FunctionRef& f) { effects_.look_at(f), conversions_ = weight_conversions(f); }
 
   Expr fold(const Expr& before, const Expr& now) {
     switch (now->kind) {
@@ -117,7 +119,7 @@ class Folder {
     if (!op || !op->def || call->args.empty()) return now;
     if (op->name == "shape_of" || op->name == "ndarray_size") return fold_shape(now, before, op->name == "shape_of");
     if (op->def->fusion == op::Fusion::Opaque || starts_with(op->name, "random.")) return now;
-    if (!qnn_ && starts_with(op->name, "qnn.")) return now;
+    if ((!qnn_ && starts_with(op->name, "qnn.")) || conversions_.contains(before.get())) return now;
     std::vector<Tensor> values;
     Types types;
     if (!operands(*call, most_elements(*op->def), &values, &types)) return view(*call, *op->def, now);
@@ -253,6 +255,7 @@ class Folder {
   static constexpr double any_work = 1 << 24, work_a_byte = 16;
 
   Effects effects_;
+  NodeSet conversions_;
   int64_t max_elements_;
   bool qnn_;
   double work_left_ = any_work;

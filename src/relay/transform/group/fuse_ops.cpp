@@ -17,9 +17,9 @@
 // So a group has one result and at most one heavy node. Finally, groups that read the same array are merged into one
 // with several results (fuse_results.h). Nodes of different scopes (branches, function bodies) are never merged. Scalar
 // constants are placed in the function, everything else becomes a parameter; a tuple argument becomes one parameter per
-// field. A qnn.dequantize at the end of a group moves to the groups that read it, so that bytes are stored. All data is
-// in flat arrays, each search is bounded by the group limit, and dominators are found with jump pointers: the time is
-// O(n log n).
+// field. A qnn.dequantize at the end of a group moves to the groups that read it, so that bytes are stored; so do
+// conversions of narrow weights (narrow_weights.h). All data is in flat arrays, each search is bounded by the group
+// limit, and dominators are found with jump pointers: the time is O(n log n).
 #include <algorithm>
 #include <set>
 
@@ -29,6 +29,7 @@
 #include "relay/transform/attributes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/group/fuse_results.h"
+#include "relay/transform/narrow_weights.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
 
@@ -132,7 +133,7 @@ struct Dominators {
 class Fuser {
  public:
   Fuser(const FunctionRef& f, int max_group, bool reduce_epilogue)
-      : flow_(f), max_group_(max_group), reduce_epilogue_(reduce_epilogue) {
+      : flow_(f), conversions_(weight_conversions(f)), max_group_(max_group), reduce_epilogue_(reduce_epilogue) {
     nodes_.resize(flow_.nodes.size());
   }
 
@@ -282,7 +283,8 @@ class Fuser {
 
   void fuse(int n, int phase) {
     const Dominators::Entry& d = tree_.at(n);
-    if (!at(n).is_call || d.parent < 0 || root(n) == root(d.parent) || scope(n) != scope(d.parent)) return;
+    if (!at(n).is_call || d.parent < 0 || root(n) == root(d.parent) || scope(n) != scope(d.parent) || is_conversion(n))
+      return;
     Fusion way = d.to_parent;
     bool allowed = false;
     switch (at(root(n)).group_kind) {
@@ -324,10 +326,12 @@ class Fuser {
   FunctionRef rebuild() {
     result_.resize(nodes_.size());
     std::vector<std::vector<int>> members(nodes_.size());
-    for (int n = 0; n < flow_.size(); ++n)
-      if (at(n).is_call) members[static_cast<size_t>(root(n))].push_back(n);
+    for (int n = 0; n < flow_.size(); ++n) {
+      at(n).inlined = is_conversion(n);
+      if (at(n).is_call && !at(n).inlined) members[static_cast<size_t>(root(n))].push_back(n);
+    }
     for (int n = flow_.size() - 1; n >= 0; --n)
-      if (at(n).is_call && members[static_cast<size_t>(root(n))].back() == n && is_left_to_users(n))
+      if (at(n).is_call && !at(n).inlined && members[static_cast<size_t>(root(n))].back() == n && is_left_to_users(n))
         members[static_cast<size_t>(root(n))].pop_back(), at(n).inlined = true;
     // The result of a group is its last node.
     for (int n = 0; n < flow_.size(); ++n) {
@@ -349,6 +353,8 @@ class Fuser {
     }
     return FunctionRef(as<Function>(result_.back()));
   }
+
+  bool is_conversion(int n) const { return conversions_.contains(flow_.nodes[static_cast<size_t>(n)].get()); }
 
   // True for the result of a group that each group that reads it computes again, because the narrow number that it is
   // computed from takes a quarter of the memory.
@@ -386,8 +392,11 @@ class Fuser {
       if (constant && constant->value.rank() == 0 && !(is_shared && constant->value.at(0) != 1)) {
         r = a;
       } else if (const Call* call = as<Call>(a); call && at(flow_.index(a)).inlined) {
-        r = with_children(a, {call->callee, operand(call->args[0], false), operand(call->args[1], true),
-                              operand(call->args[2], true)});
+        // Layers have different scales; their zero points are often equal.
+        Exprs children{call->callee};
+        for (size_t i = 0; i < call->args.size(); ++i)
+          children.push_back(operand(call->args[i], i == 1 || (i == 2 && !is_conversion(flow_.index(a)))));
+        r = with_children(a, children);
       } else if (fields) {
         Exprs elements;
         for (size_t i = 0; i < fields->fields.size(); ++i) {
@@ -437,6 +446,7 @@ class Fuser {
   }
 
   Dataflow flow_;
+  NodeSet conversions_;
   int max_group_;
   bool reduce_epilogue_;
   std::vector<Node> nodes_;

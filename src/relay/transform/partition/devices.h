@@ -1,28 +1,44 @@
-// The names of devices in programs: a kind and a number, "cuda:1". Programs run on the processor, "cpu", and may
-// distinguish several of them; other devices can only be planned for.
+// Devices in programs: their names, and the placement of a program on several of them.
+//
+//   RELAY_ASSIGN(module, place_on_devices(module, {.operators = {{"nn.conv2d", {"cpu", 1}}}}));
+//
+// Programs place values by on_device, by device_copy and by the attributes of functions. The pass plan_devices plans
+// the copies; its file describes the rules.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
+#include "relay/base/device_name.h"
 #include "relay/base/diagnostics.h"
 #include "relay/ir/expr.h"
 
 namespace relay::transform {
 
-struct Device {
-  std::string kind = "cpu";
-  int64_t number = 0;
-  bool operator==(const Device&) const = default;
-};
-
 // Parses a name ("cpu", "cuda:1", "cpu(1)", "gpu" for "cuda"); nullopt for "", which is any device. An unknown kind is
 // an error.
-Result<std::optional<Device>> device_of(const std::string& name, const Span& span);
-// "cpu:1"
-std::string device_name(const Device& device);
+Result<std::optional<DeviceName>> device_of(const std::string& name, const Span& span);
 
-// Checks that a module only uses the processor, because there are no kernels for other devices.
-Status check_devices(const ir::Module& module);
+// The call of device_copy that a call is, or that is all that the primitive function does that it calls; else null.
+const ir::Call* device_copy_of(const ir::Call& call);
+
+// The placement of calls that the program itself does not place.
+struct DevicePlacement {
+  std::map<std::string, DeviceName> operators{};  // by name: all of its calls that are not inside on_device
+  DeviceName otherwise{};                         // of values that nothing else places
+  bool empty() const { return operators.empty() && otherwise.is_host(); }
+};
+
+// Plans the copies of a typed program that is to be compiled: parameters and results of @main are in the host's memory,
+// and so are conditions. The types of new nodes are unset. Returns the same module if nothing is placed anywhere.
+// Errors are those of plan_devices, and kinds of devices for which there are no kernels.
+Result<ir::Module> place_on_devices(const ir::Module& module, const DevicePlacement& placement);
+
+// Inserts the copies (plan_devices.cpp).
+Result<ir::Module> plan_copies(const ir::Module& module, const DeviceName& otherwise);
+
+// True if the program copies between devices, or has functions on other devices than the host.
+bool uses_devices(const ir::Module& module);
 
 }  // namespace relay::transform

@@ -6,13 +6,13 @@
 //                                                                      exp(%1)
 //
 // The devices that on_device specifies for its input (constrain_body) and its result (constrain_result), and
-// device_copy for both, are fixed. All others follow: the arguments and the result of an operator are on one device,
-// and so are a tuple and its fields, a variable and its value, the branches of an `if` and its result; parameters and
-// results of a global function are on the same device in all its calls. Unconstrained values are on cpu:0, or on the
-// device of option plan_devices.default. If on_device does not constrain its result, the value may go to another
-// device: then a copy replaces it; otherwise it is dropped, and so is a copy to the value's own device. Two devices for
-// one value are an error. Arguments of vm.shape_of, shape_of and ndarray_size, which read only sizes, and constants may
-// be on any device.
+// device_copy for both, are fixed. All others follow from device_domains.h: the arguments and the result of an operator
+// are on one device, a variable is where its value is, the branches of an `if` are where its result is, and a function
+// is on the same devices in all its calls. Unconstrained values are on cpu:0, or on the device of option
+// plan_devices.default. If on_device does not constrain its result, the value may go to another device: then a copy
+// replaces it; otherwise it is dropped, and so is a copy to the value's own device. Two devices for one value are an
+// error. Arguments of vm.shape_of, shape_of and ndarray_size, which read only sizes, and constants may be on any
+// device.
 //
 // A function whose parameters or result are not all on cpu:0 is annotated: %x {virtual_device="cpu:1"} (the attribute
 // param_virtual_devices), result_virtual_device. The input program may contain such annotations; virtual_device of a
@@ -26,6 +26,7 @@
 #include "relay/op/registry.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/partition/device_domains.h"
 #include "relay/transform/partition/devices.h"
 #include "relay/transform/pass.h"
 
@@ -37,143 +38,40 @@ namespace {
 
 class DevicePlan {
  public:
-  DevicePlan(const Module& module, Device otherwise) : module_(module), otherwise_(std::move(otherwise)) {}
+  DevicePlan(const Module& module, const DeviceDomains& domains) : module_(module), domains_(domains) {}
 
   Result<Module> run() {
-    for (const auto& [name, f] : module_.functions)
-      if (!is_closed(f)) {
-        read_attributes(f);
-        visit(f, [&](const Expr& e) { constrain(e); });
-      }
-    if (!errors_.empty()) return errors_;
     return for_each_function(module_, [&](const FunctionRef& f) { return is_closed(f) ? f : with_attributes_of(f); });
   }
 
  private:
-  // --- sets of nodes that are on one device ---
-  size_t set_of(const Expr& e) {
-    size_t& known = numbers_[e.get()];
-    if (known == 0) {
-      parents_.push_back(parents_.size());
-      devices_.emplace_back();
-      known = parents_.size();
-    }
-    size_t i = known - 1;
-    while (parents_[i] != i) i = parents_[i] = parents_[parents_[i]];
-    return i;
-  }
-  void conflict(const Device& a, const Device& b, const Span& span) {
-    errors_.push_back({DiagnosticKind::not_supported,
-                       format("a value is placed on {} and on {}", device_name(a), device_name(b)),
-                       span,
-                       {},
-                       {},
-                       "wrap it in on_device(.., constrain_result=False) where it may be copied"});
-  }
-  void join(const Expr& a, const Expr& b) {
-    // a constant is on the device of each use
-    if (a->kind == ExprKind::Constant || b->kind == ExprKind::Constant) return;
-    const size_t x = set_of(a), y = set_of(b);
-    if (x == y) return;
-    if (devices_[x] && devices_[y] && *devices_[x] != *devices_[y])
-      return conflict(*devices_[x], *devices_[y], (a->span ? a : b)->span);
-    if (!devices_[x]) devices_[x] = devices_[y];
-    parents_[y] = x;
-  }
-  void give(const Expr& e, const std::string& name, const Span& span) {
-    Result<std::optional<Device>> device = device_of(name, span);
-    if (!device) {
-      errors_.insert(errors_.end(), device.errors().begin(), device.errors().end());
-      return;
-    }
-    if (!*device) return;
-    std::optional<Device>& known = devices_[set_of(e)];
-    if (known && *known != **device) return conflict(*known, **device, span);
-    known = *device;
-  }
-  Device device(const Expr& e) { return devices_[set_of(e)].value_or(otherwise_); }
-
-  // --- what is known ---
-  void read_attributes(const FunctionRef& f) {
-    if (auto at = f->attrs.find("param_virtual_devices"); at != f->attrs.end()) {
-      Strings names;
-      if (!AttrConvert<Strings>::from(at->second, &names) || names.size() != f->params.size()) {
-        errors_.push_back(
-            {DiagnosticKind::bad_attribute,
-             format("param_virtual_devices is {}, but there are {} parameters", str(at->second), f->params.size()),
-             f->span,
-             {},
-             {},
-             "give a list with the device of each parameter"});
-        return;
-      }
-      for (size_t i = 0; i < names.size(); ++i) give(Expr(f->params[i]), names[i], f->span);
-    }
-    for (const char* key : {"result_virtual_device", "virtual_device"})
-      if (auto at = f->attrs.find(key); at != f->attrs.end())
-        if (const std::string* name = std::get_if<std::string>(&at->second)) give(f->body, *name, f->span);
+  // The device that the argument of on_device or device_copy is on. A constant is on the one that is specified, else on
+  // that of the result.
+  DeviceName device_of_argument(const Call& call, const DeviceName& to) const {
+    if (call.args[0]->kind != ExprKind::Constant) return domains_.device(call.args[0]);
+    const Call* copy = device_copy_of(call);
+    if (!copy && !attribute<bool>(call, "constrain_body", true)) return to;
+    const std::string name =
+        attribute<std::string>(copy ? *copy : call, copy ? "src_virtual_device" : "virtual_device", "");
+    const Result<std::optional<DeviceName>> given = device_of(name, {});
+    return given && *given ? **given : to;
   }
 
-  void constrain(const Expr& e) {
-    switch (e->kind) {
-      case ExprKind::Call: return constrain_call(*as<Call>(e), e);
-      case ExprKind::Function:  // a value that is called where it is, or elsewhere with others of its set
-        if (!is_closed(e)) join(e, as<Function>(e)->body);
-        return;
-      case ExprKind::Let: {
-        const Let* l = as<Let>(e);
-        join(Expr(l->var), l->value);
-        return join(e, l->body);
-      }
-      case ExprKind::If: join(e, as<If>(e)->then_branch); return join(e, as<If>(e)->else_branch);
-      case ExprKind::Match: {
-        const Match* m = as<Match>(e);
-        for (const Clause& c : m->clauses) {
-          for_each_var(c.pattern, [&](const VarRef& v) { join(m->data, Expr(v)); });
-          join(e, c.body);
-        }
-        return;
-      }
-      default: for_each_child(e, [&](const Expr& child) { join(e, child); });
-    }
+  // The device of all of a value; empty if its parts are on several.
+  std::string only_device(const Expr& e) const {
+    const std::vector<DeviceName> all = domains_.devices(e);
+    return std::all_of(all.begin(), all.end(), [&](const DeviceName& d) { return d == all[0]; }) ? str(all[0]) : "";
   }
 
-  void constrain_call(const Call& call, const Expr& e) {
-    if (const Call* on = call_of(e, "on_device")) {
-      const std::string name = attribute<std::string>(*on, "virtual_device", "");
-      if (attribute<bool>(*on, "constrain_body", true)) give(on->args[0], name, e->span);
-      if (attribute<bool>(*on, "constrain_result", false)) give(e, name, e->span);
-      return;
-    }
-    if (const Call* copy = call_of(e, "device_copy")) {
-      give(copy->args[0], attribute<std::string>(*copy, "src_virtual_device", ""), e->span);
-      return give(e, attribute<std::string>(*copy, "dst_virtual_device", ""), e->span);
-    }
-    for (const char* name : {"vm.shape_of", "shape_of", "ndarray_size"})
-      if (call_of(e, name)) return;
-    const Function* f = as<Function>(call.callee);
-    if (const GlobalVar* g = as<GlobalVar>(call.callee)) {
-      const std::map<std::string, FunctionRef>::const_iterator found = module_.functions.find(g->name);
-      f = found == module_.functions.end() ? nullptr : found->second.get();
-    }
-    if (f && !f->is_primitive() && f->attrs.count(ir::attribute::compiler) == 0) {
-      for (size_t i = 0; i < call.args.size() && i < f->params.size(); ++i) join(Expr(f->params[i]), call.args[i]);
-      return join(f->body, e);
-    }
-    for (const Expr& arg : call.args) join(arg, e);
-    if (call.callee->kind == ExprKind::Var) join(call.callee, e);
-  }
-
-  // --- rebuilding the program ---
   FunctionRef with_attributes_of(const FunctionRef& f) {
     const Expr planned = rewrite(f, [&](const Expr& before, const Expr& now) -> Expr {
-      const bool copies = call_of(before, "device_copy");
+      const bool copies = as<Call>(before) && device_copy_of(*as<Call>(before));
       if (!copies && !call_of(before, "on_device")) return now;
       const Call& call = *as<Call>(now);
-      const Device from = device(as<Call>(before)->args[0]), to = device(before);
+      const DeviceName to = domains_.device(before), from = device_of_argument(*as<Call>(before), to);
       if (from == to) return call.args[0];
-      const Attrs attrs = *op::attributes(*op::find("device_copy"), {{"src_virtual_device", device_name(from)},
-                                                                     {"dst_virtual_device", device_name(to)}});
+      const Attrs attrs = *op::attributes(*op::find("device_copy"),
+                                          {{"src_virtual_device", str(from)}, {"dst_virtual_device", str(to)}});
       const Expr made = ir::call(op::node(*op::find("device_copy")), call.args, attrs, now->span);
       made->type = before->type;
       return made;
@@ -182,10 +80,12 @@ class DevicePlan {
     DictAttrs attrs = g.attrs;
     for (const char* key : {"param_virtual_devices", "result_virtual_device", "virtual_device"}) attrs.erase(key);
     Strings params;
-    for (const VarRef& p : f->params) params.push_back(device_name(device(Expr(p))));
-    if (std::any_of(params.begin(), params.end(), [](const std::string& name) { return name != device_name({}); }))
+    const std::string host = str(DeviceName());
+    for (const VarRef& p : f->params) params.push_back(only_device(Expr(p)));
+    if (std::any_of(params.begin(), params.end(), [&](const std::string& name) { return name != host; }))
       attrs["param_virtual_devices"] = params;
-    if (device(f->body) != Device()) attrs["result_virtual_device"] = device_name(device(f->body));
+    if (const std::string result = only_device(f->body); result != host && !result.empty())
+      attrs["result_virtual_device"] = result;
     const bool same =
         std::equal(attrs.begin(), attrs.end(), g.attrs.begin(), g.attrs.end(),
                    [](const auto& a, const auto& b) { return a.first == b.first && equal(a.second, b.second); });
@@ -196,18 +96,19 @@ class DevicePlan {
   }
 
   const Module& module_;
-  const Device otherwise_;   // for unconstrained values
-  NodeMap<size_t> numbers_;  // by node: its index in the arrays plus 1
-  std::vector<size_t> parents_;
-  std::vector<std::optional<Device>> devices_;  // by set, at its root
-  Diagnostics errors_;
+  const DeviceDomains& domains_;
 };
 
 }  // namespace
 
+Result<Module> plan_copies(const Module& module, const DeviceName& otherwise) {
+  RELAY_ASSIGN(const DeviceDomains domains, DeviceDomains::of(module, otherwise));
+  return DevicePlan(module, domains).run();
+}
+
 Result<Module> plan_devices(const Module& module, PassContext& context) {
-  RELAY_ASSIGN(const std::optional<Device> otherwise, device_of(context.text("plan_devices.default"), {}));
-  return DevicePlan(module, otherwise.value_or(Device())).run();
+  RELAY_ASSIGN(const std::optional<DeviceName> otherwise, device_of(context.text("plan_devices.default"), {}));
+  return plan_copies(module, otherwise.value_or(DeviceName()));
 }
 
 }  // namespace relay::transform

@@ -34,6 +34,15 @@ using namespace ir;
 
 namespace {
 
+// A qnn.dequantize of integers with a scale for all or for each index of an axis; null if `e` is something else.
+// Scales of blocks and elements of storage types have no integer form.
+const Call* dequantised_bytes(const Expr& e) {
+  const Call* call = call_of(e, "qnn.dequantize");
+  if (!call || attribute<int64_t>(*call, "block", 0) != 0) return nullptr;
+  const TensorType* data = as<TensorType>(call->args[0]->type);
+  return data && data->dtype.is_storage() ? nullptr : call;
+}
+
 bool has_floats(const Type& type) {
   const TensorType* t = as<TensorType>(type);
   if (const TupleType* tuple = as<TupleType>(type))
@@ -123,7 +132,7 @@ class Integers {
 
   // The last of these expressions, children first; nothing if none is a qnn.dequantize or a rule does not apply.
   std::optional<Quantized> integers_of(const std::vector<Expr>& order, const Affine* output) {
-    if (std::none_of(order.begin(), order.end(), [](const Expr& e) { return call_of(e, "qnn.dequantize"); }))
+    if (std::none_of(order.begin(), order.end(), [](const Expr& e) { return dequantised_bytes(e); }))
       return std::nullopt;
     NodeMap<Quantized> done;
     for (const Expr& e : order) {
@@ -139,7 +148,7 @@ class Integers {
 
   // True if it is dequantised, and perhaps moved.
   bool is_dequantised(Expr e) const {
-    while (!call_of(e, "qnn.dequantize")) {
+    while (!dequantised_bytes(e)) {
       const Call* call = as<Call>(e);
       const Op* op = call ? as<Op>(call->callee) : nullptr;
       if (!op || call->args.empty() || is_contraction(op->name) || !integer_rule(op->name, true)) return false;
@@ -175,7 +184,7 @@ class Integers {
           if (without_rule || !seen.insert(e.get(), true)) return false;
           if (e->kind == ExprKind::Op || e->kind == ExprKind::Constant || !has_floats(e->type)) return false;
           const Call* call = as<Call>(e);
-          if (call_of(e, "qnn.dequantize")) {
+          if (dequantised_bytes(e)) {
             order->push_back(e);
             return false;
           }
@@ -194,7 +203,7 @@ class Integers {
         root,
         [&](const Expr& e) {
           if (some || !looked_at_.insert(e.get())) return false;
-          some = call_of(e, "qnn.dequantize");
+          some = dequantised_bytes(e);
           return !some && has_floats(e->type) && (as<Call>(e) || as<Tuple>(e) || as<TupleGetItem>(e));
         },
         [](const Expr&) {});
@@ -208,7 +217,7 @@ class Integers {
 
   std::optional<Quantized> integers_of(const Expr& e, const NodeMap<Quantized>& done, const Affine* output) const {
     const Call* call = as<Call>(e);
-    if (call_of(e, "qnn.dequantize"))
+    if (dequantised_bytes(e))
       return Quantized{call->args[0], {affine_of(*call, as<TensorType>(call->args[0]->type)->dtype)}};
     if (const Tuple* tuple = as<Tuple>(e)) {
       Exprs elements;
@@ -245,7 +254,7 @@ class Integers {
     bool some = false;
     for (const Expr& arg : call->args) {
       if (!has_floats(arg->type) || arg->kind == ExprKind::Constant) continue;
-      if (!call_of(arg, "qnn.dequantize")) return now;
+      if (!dequantised_bytes(arg)) return now;
       done[arg.get()] = *integers_of(arg, done, nullptr);
       some = true;
     }

@@ -27,16 +27,37 @@ struct OperandForm {
   int bits = 8;
   bool symmetric = false;
   bool per_channel = false;    // a scale for each output channel of a weight
+  bool stored_only = false;    // of a weight that is multiplied as floats
+  int group = 0;               // of it: neighbours along the summed axis that share a scale; 0: no groups
   double least = 0, most = 0;  // of an operand that is computed
   bool operator==(const OperandForm&) const = default;
 };
+
+// A weight as integers that are stored for a product of floats: the dequantised constant. Integers of 4 and 2 bits are
+// packed along the axis `summed` of the product's sum, on which groups are, too:
+//
+//   qnn.dequantize(storage.unpack(bytes, dtype="int4", axis=1), scales, 0, axis=1, block=32)
+//
+// A group that does not divide the axis is replaced by the largest one below it that does. The scale maps the weight of
+// the largest magnitude to the least integer, -8 for 4 bits, so it may be negative. Elements are finite.
+ir::Expr stored_weight(const Tensor& weight, const OperandForm& form, int64_t summed, const Span& span);
+// The rows of a table that a call `take(table, indices, axis=0)` returns, taken from its stored form.
+ir::Expr stored_rows(const ir::Expr& stored, const ir::Call& take);
+// The memory of a stored weight with its scales, and the root of its mean squared difference to the weight, relative to
+// the weight.
+struct StoredSize {
+  int64_t bytes = 0;
+  double error = 0;
+};
+StoredSize stored_size(const Tensor& weight, const OperandForm& form, int64_t summed);
 
 // A weight as integers: the dequantised constant. Elements are finite.
 ir::Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axis, const Span& span);
 
 // Quantises the operands of integer layers in their forms; an operand without a form stays float. The result is
-// untyped.
+// untyped. `tables`: the form of constants whose rows are taken (embeddings), which stay float if it is unset.
 ir::Module annotate(const ir::Module& module, const std::vector<Layer>& layers,
-                    function_ref<std::optional<OperandForm>(const Layer& layer, size_t operand)> form_of);
+                    function_ref<std::optional<OperandForm>(const Layer& layer, size_t operand)> form_of,
+                    const std::optional<OperandForm>& tables = {});
 
 }  // namespace relay::transform

@@ -16,6 +16,7 @@
 #include "relay/ir/call_of.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
+#include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/quantise/annotate.h"
 
@@ -112,25 +113,47 @@ static Expr quantised_early(const Expr& operand, function_ref<Expr(const Expr&)>
   return value;
 }
 
+// True for a constant of rows of floats that is worth storing as integers.
+static bool is_table(const Expr& e) {
+  constexpr int64_t least = 4096;  // elements
+  const Constant* c = as<Constant>(e);
+  return c && c->value.rank() == 2 && c->value.dtype() == DType::float32() && c->value.elements() >= least;
+}
+
 Module annotate(const Module& module, const std::vector<Layer>& layers,
-                function_ref<std::optional<OperandForm>(const Layer&, size_t)> form_of) {
-  using Key = std::tuple<const ExprNode*, int, bool, bool, int64_t, double, double>;
+                function_ref<std::optional<OperandForm>(const Layer&, size_t)> form_of,
+                const std::optional<OperandForm>& tables) {
+  using Key = std::tuple<const ExprNode*, int, bool, bool, bool, int, int64_t, double, double>;
   std::map<Key, Expr> made;  // a value or weight is quantised once for all layers that read it
-  return replace_operands(module, layers, [&](const Layer& layer, size_t operand, const Expr& now) -> Expr {
+  const auto once_in = [&](const OperandForm& f, int64_t axis, const Expr& e, function_ref<Expr()> make) -> Expr {
+    const Key key{e.get(), f.bits, f.symmetric, f.per_channel, f.stored_only, f.group, axis, f.least, f.most};
+    if (const auto found = made.find(key); found != made.end()) return found->second;
+    return made[key] = make();
+  };
+  const auto stored = [&](const OperandForm& f, const Expr& weight, int64_t summed) {
+    return once_in(f, 1 - summed, weight,
+                   [&] { return stored_weight(as<Constant>(weight)->value, f, summed, weight->span); });
+  };
+  Module out = replace_operands(module, layers, [&](const Layer& layer, size_t operand, const Expr& now) -> Expr {
     const std::optional<OperandForm> form = form_of(layer, operand);
     if (!form) return now;
     const bool weight = layer.is_weight(operand);
-    const int64_t axis = weight ? layer.weight_axis(operand) : -1;
-    const auto once = [&](const Expr& e, function_ref<Expr()> make) -> Expr {
-      const Key key{e.get(), form->bits, form->symmetric, form->per_channel, axis, form->least, form->most};
-      if (const auto found = made.find(key); found != made.end()) return found->second;
-      return made[key] = make();
-    };
+    const int64_t axis = weight ? layer.weight_axis(operand) : -1, summed = layer.summed_axis(operand);
+    const auto once = [&](const Expr& e, function_ref<Expr()> make) { return once_in(*form, axis, e, make); };
+    if (weight && form->stored_only && summed >= 0) return stored(*form, now, summed);
     if (weight) return once(now, [&] { return quantised_weight(as<Constant>(now)->value, *form, axis, now->span); });
     const auto quantised = [&](const Expr& e) { return once(e, [&] { return quantised_value(e, *form); }); };
     if (!only_selects(now)) return quantised(now);
     return once(now, [&] { return quantised_early(now, quantised); });
   });
+  if (!tables) return out;
+  for (auto& [name, f] : out.functions)
+    f = with_body(f, rewrite(f->body, [&](const Expr& e) -> Expr {
+                    const Call* take = call_of(e, "take");
+                    if (!take || !is_table(take->args[0]) || attribute<OptInt>(*take, "axis", OptInt()) != 0) return e;
+                    return stored_rows(stored(*tables, take->args[0], 1), *take);
+                  }));
+  return out;
 }
 
 Result<Module> annotate_quantization(const Module& module, PassContext& context) {
@@ -149,7 +172,7 @@ Result<Module> annotate_quantization(const Module& module, PassContext& context)
     if (layer.integer) ++context.applied[format("{} reads integers", layer.op)];
   return annotate(module, layers, [&](const Layer& layer, size_t operand) -> std::optional<OperandForm> {
     const bool weight = layer.is_weight(operand);
-    return OperandForm{bits, true, weight, -range, range};
+    return OperandForm{.bits = bits, .symmetric = true, .per_channel = weight, .least = -range, .most = range};
   });
 }
 

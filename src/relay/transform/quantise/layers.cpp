@@ -196,6 +196,13 @@ int64_t Layer::weight_axis(size_t operand) const {
   return axis == std::string::npos ? -1 : static_cast<int64_t>(axis);
 }
 
+int64_t Layer::summed_axis(size_t operand) const {
+  const bool is_product = op == "nn.dense" || op == "nn.matmul";
+  const Constant* weight = is_weight(operand) ? as<Constant>(operands[operand]) : nullptr;
+  const int64_t axis = weight_axis(operand);
+  return is_product && weight && weight->value.rank() == 2 && axis >= 0 ? 1 - axis : -1;
+}
+
 std::vector<Layer> find_layers(const Module& module, function_ref<bool(const Layer&)> stays_float) {
   std::vector<Layer> out;
   for (const auto& [name, f] : module.functions)

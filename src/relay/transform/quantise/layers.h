@@ -27,6 +27,8 @@ struct Layer {
   bool is_weight(size_t operand) const;
   // The axis of a weight along which scales may vary; -1 if one scale serves all of it.
   int64_t weight_axis(size_t operand) const;
+  // The axis of the sum in the weight of a product of rank 2; -1 for other layers.
+  int64_t summed_axis(size_t operand) const;
 };
 
 // All layers, functions by name and each in the order of evaluation. `stays_float` is asked for layers with an integer

@@ -2,7 +2,8 @@
 
     python -m relay.compat test/python/compat/scripts/tutorial_2019.py FOLDER
 
-Two steps are not here: on_device and rewrite_annotated_ops (there is one device), and the quantizer.
+One step is not here: the quantizer. Convolutions are scheduled onto a GPU as in the tutorial, which can be planned, and
+onto the second memory of the processor, where they also run.
 """
 
 import sys
@@ -139,6 +140,41 @@ counter = CountConv2d()
 changed = counter.visit(resnet["main"])
 assert counter.count == 10
 print(changed)
+
+step("heterogeneous execution")
+
+
+class ScheduleConv2d(ExprMutator):
+    def __init__(self, device):
+        self.device = device
+        super().__init__()
+
+    def visit_call(self, expr):
+        visit = super().visit_call(expr)
+        if expr.op == tvm.relay.op.get("nn.conv2d"):
+            return relay.annotation.on_device(visit, self.device)
+        else:
+            return visit
+
+
+def schedule_conv2d_on(device, expr):
+    sched = ScheduleConv2d(device)
+    return sched.visit(expr)
+
+
+planned = relay.ir_pass.rewrite_annotated_ops(schedule_conv2d_on(tvm.gpu(0), resnet["main"]), 0)
+print(planned)
+assert 'dst_virtual_device="cuda:0"' in str(planned)
+planned = relay.ir_pass.rewrite_annotated_ops(schedule_conv2d_on(tvm.cpu(1), resnet["main"]), 0)
+assert 'dst_virtual_device="cpu:1"' in str(planned)
+image = numpy.random.rand(1, 3, 28, 28).astype("float32")
+both = [
+    relay.create_executor("graph", mod=relay.Module({"main": main}), ctx=tvm.cpu(), target="llvm").evaluate()(
+        image, **resnet_params
+    )
+    for main in (resnet["main"], planned)
+]
+numpy.testing.assert_allclose(both[0].asnumpy(), both[1].asnumpy(), rtol=1e-4, atol=1e-5)
 
 step("ahead of time")
 cmlp = relay.create_executor("aot", mod=relay.Module({})).evaluate(mlp)

@@ -47,6 +47,32 @@ struct BitInputs {
   Expr weight, scale, zero, group, bias;  // the last three may be null
 };
 
+struct BitShape {
+  int64_t k, n, block, bits;
+};
+
+// The weight (n, k) of floats; its integers stay packed in the program, and the product converts them.
+Expr dequantised_blocks(Convert& c, const BitInputs& in, const BitShape& s, DType dtype) {
+  const int64_t blocks = (s.k + s.block - 1) / s.block;
+  // Packed bytes, the first number in the lowest bits, as `count` integers a row.
+  auto integers = [&](Expr bytes, int64_t count) {
+    if (s.bits == 8) return bytes;
+    const DType type = DType::storage(s.bits == 4 ? DType::Code::UInt4 : DType::Code::UInt2);
+    return c.emit("storage.unpack", {bytes}, {{"dtype", type}, {"axis", int64_t{1}}, {"size", count}});
+  };
+  Expr weight = c.reshape(in.weight, {scalar::imm(s.n), scalar::imm(blocks * s.block * s.bits / 8)});
+  if (s.k != blocks * s.block) weight = c.slice(weight, 1, 0, (s.k * s.bits + 7) / 8);
+  weight = integers(weight, s.k);
+  Expr zero = c.scalar(static_cast<double>(int64_t{1} << (s.bits - 1)), DType::int32());
+  if (in.zero) {
+    zero = c.reshape(in.zero, {scalar::imm(s.n), scalar::imm((blocks * s.bits + 7) / 8)});
+    zero = c.cast(integers(zero, blocks), DType::uint8());
+  }
+  const Expr scale = c.reshape(in.scale, {scalar::imm(s.n), scalar::imm(blocks)});
+  return c.emit("qnn.dequantize", {weight, scale, zero},
+                {{"out_dtype", dtype}, {"axis", int64_t{1}}, {"block", s.block}});
+}
+
 // A times the transpose of n rows of weights, in blocks of `block_size` with a scale each; their integers stay packed
 // in the model.
 Expr times_bits(Convert& c, const Expr& a, const BitInputs& in, int64_t k, int64_t n) {
@@ -56,6 +82,10 @@ Expr times_bits(Convert& c, const Expr& a, const BitInputs& in, int64_t k, int64
     return c.bad("K is {}, N {}, block_size {}", k, n, block);
   const int64_t blocks = (k + block - 1) / block;
   const DType dtype = c.dtype(a);
+  if (!in.group && (!in.zero || c.dtype(in.zero) == DType::uint8())) {
+    Expr y = times_rows(c, a, dequantised_blocks(c, in, {k, n, block, bits}, dtype));
+    return in.bias ? c.add(y, in.bias) : y;
+  }
   const ir::Dims each{scalar::imm(n), scalar::imm(blocks), scalar::imm(1)};
   Expr weight = c.reshape(in.weight, {scalar::imm(n), scalar::imm(blocks), scalar::imm(block * bits / 8)});
   Expr zero = c.scalar(static_cast<double>(int64_t{1} << (bits - 1)), dtype);

@@ -23,7 +23,7 @@ struct Found {
 };
 
 bool is_plain(const Group& g) {
-  return !g.form.schedule && !g.steps && g.when < 0 && !g.check && !g.external && g.te.outputs.size() == 1;
+  return !g.form.schedule && !g.steps && g.when < 0 && !g.check && !g.is_opaque() && g.te.outputs.size() == 1;
 }
 
 // The results of the first group, with the second one's placeholders for arrays that both read.

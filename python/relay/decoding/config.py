@@ -1,0 +1,62 @@
+"""The description of a decoder, which every family derives from its model's own configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from .blocks import Matrix
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """The differences between layers."""
+
+    rotation: int = -1  # the place in Config.rotations, or -1 for a layer that does not rotate
+    window: int = 0  # positions that a query sees, its own included; 0 for all
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """A decoder. Optional parts, such as biases and norms of heads, follow from the weights that are there."""
+
+    family: str
+    width: int  # elements of a token's vector
+    heads: int  # of queries
+    key_heads: int  # of keys and values; each serves heads / key_heads heads of queries
+    head_width: int
+    vocabulary: int
+    context: int  # positions that the model was trained for
+    epsilon: float  # of the norms
+    layers: tuple[Layer, ...]
+    rotations: tuple[np.ndarray, ...] = ()  # radians per position, float64 (pairs)
+    interleaved: bool = False  # True if the elements of a rotated pair are adjacent
+    norm: str = "rms"  # or "layer"
+    activation: str = "silu"  # or "gelu_tanh" or "gelu"
+    score_scale: float = 0.0  # of the products of queries and keys; 0 for 1 / sqrt(head_width)
+    score_cap: float = 0.0  # scores become cap * tanh(score / cap); 0 for none
+    logit_cap: float = 0.0  # the same for the results
+    embedding_scale: float = 1.0
+
+
+class Weights(Protocol):
+    """A model's weights under GGUF's names: token_embd.weight, blk.0.attn_q.weight, ..."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Returns the sizes of a weight; those of a matrix are (results, inputs)."""
+
+    def array(self, name: str) -> np.ndarray:
+        """Returns a weight as float32."""
+
+    def matrix(self, name: str) -> Matrix:
+        """Returns a matrix in the type in which it is stored."""
+
+    def rows(self, name: str, places: np.ndarray) -> np.ndarray:
+        """Returns these rows of a matrix as float32."""

@@ -1,0 +1,151 @@
+"""A model that is compiled for decoding, and the state of sequences."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from .. import _core
+from ..errors import wrong_input
+from ..run.compiled import compile, compiled_from
+from . import network
+from .source import Source, check_all_used
+
+_STEP = 128  # positions: attention reads a multiple of it, so that plans are made for few sizes
+_MOST_POSITIONS = 1 << 24
+_AT_ONCE = 512  # tokens of a prompt that one run takes
+
+
+def _rounded(count: int) -> int:
+    return -(-count // _STEP) * _STEP
+
+
+@functools.cache
+def _reader() -> str:
+    """Returns the name of this reader of models with a digest of its code, which a program in the cache depends on."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return f"decoding {digest.hexdigest()}"
+
+
+class Decoder:
+    """A compiled model. `state()` begins sequences.
+
+    cache: True to look for the compiled program among those of earlier processes, and to store it there.
+    options: of relay.compile, such as threads.
+    """
+
+    def __init__(self, source: Source, cache: bool = True, **options):
+        self.source, self.config, self.weights = source, source.config, source.weights
+        donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
+        options = {"donate": donated, **options}
+        if cache and source.files:
+            self.compiled, self.notes = compiled_from(
+                str(source.path), [str(file) for file in source.files], _reader(), self._program, **options
+            )
+        else:
+            self.compiled, self.notes = compile(self._program(), **options), []
+
+    def _program(self) -> _core.IRModule:
+        program, used = network.program(str(self.source.path), self.config, self.weights)
+        check_all_used(self.source, used)
+        return program
+
+    @property
+    def most_positions(self) -> int:
+        """The most positions that a state can have: the model's context if its positions are learned. A model that
+        rotates can go beyond the context, with worse answers."""
+        return self.config.context if "position_embd.weight" in self.weights else _MOST_POSITIONS
+
+    def state(self, positions: int, sequences: int = 1) -> State:
+        """Returns a new state of empty sequences that may have up to so many tokens each."""
+        return State(self, positions, sequences)
+
+    def embedded(self, tokens: np.ndarray) -> np.ndarray:
+        """Returns the vectors of tokens: (.., width)."""
+        if tokens.size and not 0 <= tokens.min() <= tokens.max() < self.config.vocabulary:
+            raise wrong_input(
+                f"token {tokens.min() if tokens.min() < 0 else tokens.max()} is not one of the model's "
+                f"{self.config.vocabulary} tokens",
+                "use the tokenizer of this model",
+            )
+        made = self.weights.rows("token_embd.weight", tokens.reshape(-1))
+        if self.config.embedding_scale != 1.0:
+            made = made * np.float32(self.config.embedding_scale)
+        return made.reshape(*tokens.shape, self.config.width)
+
+
+class State:
+    """The keys and values of sequences. `lengths` are the tokens that each of them has. Lowering a length takes tokens
+    back."""
+
+    def __init__(self, decoder: Decoder, positions: int, sequences: int):
+        self.decoder = decoder
+        self.lengths = np.zeros(sequences, np.int64)
+        self._sequences = np.arange(sequences)
+        self._make_room(positions)
+
+    def _make_room(self, positions: int) -> None:
+        if positions > self.decoder.most_positions:
+            raise wrong_input(
+                f"{positions} positions are more than the {self.decoder.most_positions} that "
+                f"{self.decoder.source.path} has learned",
+                "give a shorter prompt, or generate fewer tokens",
+            )
+        self.positions = positions
+        rows = _rounded(positions + 1)  # the last row takes what fills a batch
+        self._session = self.decoder.compiled.session()
+        self._tables = network.tables(self.decoder.config, self.decoder.weights, rows)
+        self._all = np.arange(rows)
+
+    def grow(self, positions: int) -> None:
+        """Makes room for so many tokens, in a copy."""
+        before = self._session.snapshot()
+        self._make_room(positions)
+        more = self._all.size
+        grown = {
+            name: np.pad(value, ((0, 0), (0, more - value.shape[1]), (0, 0), (0, 0)))
+            for name, value in before.items()
+            if value is not None
+        }
+        if grown:
+            self._session.restore(grown)
+
+    def feed(self, tokens: np.ndarray, counts: np.ndarray | None = None, every: bool = False) -> np.ndarray:
+        """Appends tokens, int (sequences, n). Returns the logits behind the last token of each sequence, (sequences,
+        vocabulary), or behind every new token, (sequences, n, vocabulary).
+
+        counts: the tokens of each sequence, if some have fewer than n; the others are ignored.
+        """
+        tokens = np.asarray(tokens, np.int64)
+        sequences, n = tokens.shape
+        counts = np.full(sequences, n) if counts is None else counts
+        if (self.lengths + counts).max() > self.positions:
+            raise wrong_input(
+                f"sequences of {(self.lengths + counts).max()} tokens do not fit in a state of {self.positions}",
+                "begin a state with more positions",
+            )
+        parts = [self._fed(tokens[:, at : at + _AT_ONCE], counts - at, every) for at in range(0, n, _AT_ONCE)]
+        if every:
+            return np.concatenate(parts, axis=1)
+        found = np.minimum(np.maximum(counts - 1, 0) // _AT_ONCE, len(parts) - 1)
+        return np.stack([parts[part][i] for i, part in enumerate(found)]) if len(parts) > 1 else parts[0]
+
+    def _fed(self, tokens: np.ndarray, counts: np.ndarray, every: bool) -> np.ndarray:
+        sequences, n = tokens.shape
+        counts = np.clip(counts, 0, n)
+        at = np.empty((2, sequences, n), np.int64)
+        at[0] = self._sequences[:, None]
+        np.minimum(self.lengths[:, None] + self._all[:n], self.positions, out=at[1])
+        if every:
+            wanted = np.arange(sequences * n)
+        else:
+            wanted = self._sequences * n + np.maximum(counts - 1, 0)
+        seen = self._all[: _rounded(int(at[1].max()) + 1)]
+        made = self._session(x=self.decoder.embedded(tokens), at=at, seen=seen, wanted=wanted, **self._tables)
+        self.lengths += counts
+        return made.reshape(sequences, n, -1) if every else made

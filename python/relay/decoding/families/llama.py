@@ -1,0 +1,30 @@
+"""Llama, Mistral, SmolLM (Llama's network), SmolLM 3 (some layers do not rotate)."""
+
+from __future__ import annotations
+
+from ..config import Config, Weights
+from ..rotation import frequencies
+from ..settings import Settings
+from .common import NAMES as NAMES
+from .common import layers_of, sizes, windows, with_windows
+
+_STILL = 4  # of SmolLM 3: each fourth layer does not rotate
+
+
+def config(settings: Settings, weights: Weights) -> Config:
+    """Returns the description of a model."""
+    settings.one_of("the activation", settings.text("", "hidden_act", "silu"), ("silu",))
+    layers, found = layers_of(settings), sizes(settings)
+    rotations = [0] * layers
+    if settings.family == "smollm3":
+        turns = settings.by_layer("no_rope_layers", layers) or [(i + 1) % _STILL != 0 for i in range(layers)]
+        rotations = [0 if turn else -1 for turn in turns]
+    slides = settings.flag("use_sliding_window", True)
+    return Config(
+        settings.family,
+        vocabulary=weights.shape("token_embd.weight")[0],
+        layers=with_windows(windows(settings, layers) if slides else [0] * layers, rotations),
+        rotations=(frequencies(settings, found["head_width"], weights),),
+        interleaved=settings.is_gguf,  # GGUF has the rows of queries and keys in another order
+        **found,
+    )

@@ -1,0 +1,74 @@
+"""The verbs of the command line for many workers: relay train, relay plan-cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from ..errors import CompileError, bad_option, wrong_input
+from .gloo import check_torch
+from .machines import MACHINES, MODELS, bytes_of, model_of
+from .plan_cluster import report
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="relay", description="Training on many workers.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    train = verbs.add_parser("train", help="run a script on several workers of this machine, and restart them")
+    train.add_argument("--workers", type=int, default=1, help="processes (default 1)")
+    train.add_argument(
+        "--restarts", type=int, default=3, help="times that all workers are started again after one failed (default 3)"
+    )
+    train.add_argument("script", help="the Python file, followed by its arguments")
+    train.add_argument("arguments", nargs=argparse.REMAINDER)
+    plan = verbs.add_parser("plan-cluster", help="choose the degrees of parallelism for a model on a cluster")
+    plan.add_argument(
+        "model", help=f"a JSON file with the fields of relay.distribute.machines.Model, or {', '.join(MODELS)}"
+    )
+    plan.add_argument("--devices", type=int, required=True)
+    plan.add_argument("--memory", default="80G", help="of each device (default 80G)")
+    plan.add_argument("--machine", default="h100", choices=sorted(MACHINES))
+    plan.add_argument("--batch", type=int, default=1024, help="sequences of a step (default 1024)")
+    plan.add_argument("--best", type=int, default=10, help="layouts to print (default 10)")
+    return parser
+
+
+def run_workers(workers: int, restarts: int, script: str, arguments: list[str]) -> int:
+    """Runs a script on workers under PyTorch's elastic agent, which starts all of them again after a failure."""
+    check_torch()
+    if workers < 1 or restarts < 0:
+        raise bad_option(f"{workers} workers and {restarts} restarts", "give 1 worker or more, and 0 restarts or more")
+    if not os.path.isfile(script):
+        raise wrong_input(f"there is no file {script}", "name a Python script: relay train --workers 4 script.py")
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.run import main
+
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    options = ["--standalone", f"--nproc-per-node={workers}", f"--max-restarts={restarts}", "--monitor-interval=0.2"]
+    try:
+        main([*options, script, *arguments])
+    except ChildFailedError as error:
+        rank, failure = error.get_first_failure()
+        print(
+            f"error: worker {rank} (process {failure.pid}) ended with {failure.signal_name()} "
+            f"after {restarts} restarts\nhelp: its message is above; the same command goes on from the last checkpoint",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs a command, and returns its exit code."""
+    given = _parser().parse_args(arguments)
+    try:
+        if given.verb == "train":
+            return run_workers(given.workers, given.restarts, given.script, given.arguments)
+        memory = bytes_of(given.memory)
+        print(report(model_of(given.model), MACHINES[given.machine], given.devices, memory, given.batch, given.best))
+    except CompileError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0

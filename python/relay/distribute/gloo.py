@@ -1,0 +1,140 @@
+"""Workers that are processes, connected by torch.distributed's gloo.
+
+A worker learns its number and the others' address from the environment that torch.distributed.run sets: RANK,
+WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import os
+import re
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, bad_option, wrong_input
+from .ranks import Alone, Link, LostWorker
+
+_TAGS = 1 << 30
+_STARTING = 300.0  # seconds to wait for workers that still compile
+
+
+class Gloo:
+    """The link between processes. ranks: of the mesh, divided among the workers in order."""
+
+    def __init__(self, ranks: int, limit: float = 60.0):
+        import torch.distributed as distributed
+
+        self._distributed = distributed
+        if not distributed.is_initialized():
+            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _STARTING)))
+        self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
+        check_workers(ranks, self.workers)
+        self._limit = datetime.timedelta(seconds=limit)
+        self._sent: list = []
+        self._lock = threading.Lock()
+
+    def worker(self, rank: int) -> int:
+        """The worker that hosts a rank."""
+        return rank * self.workers // self.ranks
+
+    def _tag(self, source: int, to: int, tag: int) -> int:
+        each = self.ranks // self.workers  # messages between two workers differ by the ranks on each of them
+        return ((tag * each + source % each) * each + to % each) % _TAGS
+
+    def send(self, source: int, to: int, tag: int, value: np.ndarray) -> None:
+        """Sends an array without waiting until it arrives."""
+        tensor = _bytes(value)
+        try:
+            sent = self._distributed.isend(tensor, self.worker(to), tag=self._tag(source, to, tag))
+        except RuntimeError as error:
+            raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_reason(error)})") from error
+        with self._lock:
+            self._sent = [(work, kept) for work, kept in self._sent if not work.is_completed()]
+            self._sent.append((sent, tensor))
+
+    def receive(self, source: int, to: int, tag: int, value: np.ndarray, limit: float) -> None:
+        """Receives an array of this type into `value`."""
+        try:
+            work = self._distributed.irecv(_bytes(value), self.worker(source), tag=self._tag(source, to, tag))
+            work.wait(datetime.timedelta(seconds=limit))
+        except RuntimeError as error:
+            raise LostWorker(_reason(error)) from error
+
+    def barrier(self, *, starting: bool = False) -> None:
+        """Waits for all workers. starting: others may still compile."""
+        limit = max(self._limit, datetime.timedelta(seconds=_STARTING)) if starting else self._limit
+        try:
+            self._distributed.monitored_barrier(timeout=limit)
+        except RuntimeError as error:
+            raise self._absent(error) from error
+
+    def gathered(self, value: Any) -> list:
+        """Returns the objects of all workers."""
+        out: list = [None] * self.workers
+        try:
+            self._distributed.all_gather_object(out, value)
+        except RuntimeError as error:
+            raise self._absent(error) from error
+        return out
+
+    def _absent(self, error: RuntimeError) -> LostWorker:
+        """Returns the error for a worker that does not arrive where all of them meet."""
+        found = re.search(r"[Rr]ank (\d+) failed to pass", str(error))
+        who = f"worker {found[1]}" if found else "a worker"
+        told = wrong_input(
+            f"worker {self.me} waits for {who} at a checkpoint or at the start: {_reason(error)}",
+            "the worker is dead, stopped or too slow. Resume from the last checkpoint, or raise the time limit",
+        )
+        return LostWorker(told.args[0], told.diagnostics)
+
+
+def check_workers(ranks: int, workers: int) -> None:
+    """Raises a diagnostic if the ranks cannot be divided among the workers."""
+    if workers > ranks or ranks % workers:
+        fitting = [n for n in range(1, ranks + 1) if ranks % n == 0]
+        raise bad_option(
+            f"{workers} workers cannot host the {ranks} ranks of the mesh in equal parts",
+            f"start one of {', '.join(map(str, fitting))} workers",
+        )
+
+
+def check_torch() -> None:
+    """Raises a diagnostic if PyTorch is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        raise bad_option("training on several workers needs PyTorch, which is not installed", "pip install torch")
+
+
+def link_of(ranks: int, limit: float = 60.0) -> Link:
+    """Returns the link to the other workers, if the environment names any."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return Alone()
+    check_torch()
+    try:
+        return Gloo(ranks, limit)
+    except InputError:
+        raise
+    except (RuntimeError, ValueError) as error:
+        raise wrong_input(
+            f"the workers cannot be connected: {_reason(error)}",
+            "start them with `relay train --workers N SCRIPT`, which sets RANK, WORLD_SIZE and MASTER_ADDR",
+        ) from error
+
+
+def _bytes(value: np.ndarray):
+    import torch
+
+    return torch.from_numpy(value.reshape(-1).view(np.uint8))
+
+
+def _reason(error: BaseException) -> str:
+    """Returns the reason of an error in gloo's transport, in words."""
+    text = str(error)
+    if "timeout" in text.lower() or "timed out" in text.lower() or "failed to pass" in text:
+        return "no answer in time"
+    if "Connection closed by peer" in text or "reset by peer" in text or "Broken pipe" in text:
+        return "its process has ended"
+    return text.strip().splitlines()[0][:200]

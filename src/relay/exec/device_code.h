@@ -1,0 +1,20 @@
+// The code of programs with kernels on devices that compile them themselves.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "relay/codegen/codegen.h"
+#include "relay/runtime/program/program.h"
+
+namespace relay::exec {
+
+// True if some kernels run on OpenCL devices and others on the host.
+bool has_opencl_steps(const runtime::Program& program);
+
+// `host` with the source of the kernels that run on OpenCL devices.
+Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
+    const runtime::Program& program, std::span<const loop::Kernel> all_kernels,
+    std::shared_ptr<const codegen::KernelLibrary> host);
+
+}  // namespace relay::exec

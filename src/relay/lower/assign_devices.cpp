@@ -1,0 +1,117 @@
+#include "relay/lower/assign_devices.h"
+
+#include <numeric>
+
+#include "relay/lower/plan/views.h"
+
+namespace relay::lower {
+
+namespace {
+
+class Devices {
+ public:
+  Devices(FunctionPlan& plan, const LowerOptions& options)
+      : plan_(plan), options_(options), parents_(plan.arrays.size()), device_(plan.arrays.size(), -1) {
+    std::iota(parents_.begin(), parents_.end(), 0);
+  }
+
+  Status run() {
+    for (size_t i = 0; i < plan_.arrays.size(); ++i) {
+      const Array& a = plan_.arrays[i];
+      if (a.kind == Array::Kind::Input) place(static_cast<int>(i), of(options_.param_devices, a.index), {});
+      if (a.kind == Array::Kind::Output) place(static_cast<int>(i), of(options_.result_devices, a.index), {});
+      if (a.alias >= 0) join(static_cast<int>(i), a.alias, {});
+      if (a.view) join(static_cast<int>(i), a.view->base, {});
+    }
+    for (const Group& g : plan_.groups) {
+      if (g.transfer) place(g.params[0], g.transfer->from, g), place(g.outputs[0], g.transfer->to, g);
+      if (g.check || g.transfer) continue;
+      for (const std::vector<int>* arrays : {&g.params, &g.outputs})
+        for (int a : *arrays) join(a, g.outputs[0], g);
+      if (g.steps)
+        for (int a : g.steps->initial) join(a, g.outputs[0], g);
+      if (g.external) place(g.outputs[0], 0, g);
+    }
+    if (!errors_.empty()) return errors_;
+    for (size_t i = 0; i < parents_.size(); ++i)
+      plan_.arrays[i].device = std::max(0, device_[static_cast<size_t>(find(static_cast<int>(i)))]);
+    for (Group& g : plan_.groups) {
+      if (g.check || g.transfer) continue;
+      const int device = plan_.arrays[g.outputs[0]].device;
+      for (std::vector<int>* arrays : {&g.params, &g.constants})
+        for (int& a : *arrays)
+          if (is_constant(a)) a = constant_on(a, device);
+    }
+    for (size_t i = 0; i < parents_.size(); ++i)
+      if (const int alias = plan_.arrays[i].alias; alias >= 0 && is_constant(alias))
+        plan_.arrays[i].alias = constant_on(alias, plan_.arrays[i].device);  // may add arrays behind
+    return ok();
+  }
+
+ private:
+  static int of(const std::vector<int>& devices, int index) {
+    return index >= 0 && static_cast<size_t>(index) < devices.size() ? devices[static_cast<size_t>(index)] : 0;
+  }
+  bool is_constant(int array) const { return plan_.arrays[array].kind == Array::Kind::Constant; }
+  int find(int a) {
+    while (parents_[static_cast<size_t>(a)] != a) a = parents_[static_cast<size_t>(a)];
+    return a;
+  }
+
+  void join(int a, int b, const Group& g) {
+    if (is_constant(a) || is_constant(b)) return;
+    const int x = find(a), y = find(b);
+    if (x == y) return;
+    int& known = device_[static_cast<size_t>(x)];
+    const int other = device_[static_cast<size_t>(y)];
+    if (known >= 0 && other >= 0 && known != other) return conflict(known, other, g);
+    known = std::max(known, other);
+    parents_[static_cast<size_t>(y)] = x;
+  }
+  void place(int array, int device, const Group& g) {
+    if (is_constant(array)) return;
+    int& known = device_[static_cast<size_t>(find(array))];
+    if (known >= 0 && known != device) return conflict(known, device, g);
+    known = device;
+  }
+  void conflict(int a, int b, const Group& g) {
+    errors_.push_back(
+        {DiagnosticKind::not_supported,
+         format("{} would compute with data on {} and on {}", g.te.name.empty() ? "a function" : "`" + g.te.name + "`",
+                str(options_.devices[static_cast<size_t>(a)]), str(options_.devices[static_cast<size_t>(b)])),
+         g.te.sources.empty() ? Span{} : g.te.sources[0],
+         {},
+         {},
+         g.external ? "functions of other compilers run on cpu:0 only: place the call there"
+                    : "wrap one side in on_device(.., constrain_result=False), so that it is copied"});
+  }
+
+  // The array of a constant on a device.
+  int constant_on(int array, int device) {
+    const auto [known, fresh] = constants_.try_emplace({array, device}, array);
+    if (!fresh) return known->second;
+    const bool first = used_.insert(array).second;
+    if (!first) {
+      known->second = static_cast<int>(plan_.arrays.size());
+      plan_.arrays.push_back(Array(plan_.arrays[array]));
+    }
+    plan_.arrays[known->second].device = device;
+    return known->second;
+  }
+
+  FunctionPlan& plan_;
+  const LowerOptions& options_;
+  std::vector<int> parents_, device_;  // by array; the device at the representative, -1 if not placed
+  std::map<std::pair<int, int>, int> constants_;
+  std::set<int> used_;
+  Diagnostics errors_;
+};
+
+}  // namespace
+
+Status assign_devices(FunctionPlan& plan, const LowerOptions& options) {
+  if (options.devices.size() == 1) return ok();
+  return Devices(plan, options).run();
+}
+
+}  // namespace relay::lower

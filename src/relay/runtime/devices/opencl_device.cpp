@@ -1,0 +1,391 @@
+// A device with one context and one queue, whose work is done in order.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "relay/base/bytes.h"
+#include "relay/runtime/devices/opencl_handles.h"
+
+namespace relay::runtime {
+
+namespace {
+
+// The completion of an event. Shared with the driver's callback, which may come after the waiting has ended.
+struct Completion {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<cl_int> status;  // CL_COMPLETE, or an error
+};
+
+void CL_CALLBACK completed(cl_event, cl_int status, void* data) {
+  const std::unique_ptr<std::shared_ptr<Completion>> shared(static_cast<std::shared_ptr<Completion>*>(data));
+  std::lock_guard<std::mutex> lock((*shared)->mutex);
+  (*shared)->status = status;
+  (*shared)->changed.notify_all();
+}
+
+// A program of a library, and one of its kernels.
+struct BuiltProgram {
+  OpenClHandle<cl_program> handle;
+};
+class OpenClKernel final : public DeviceKernel {
+ public:
+  OpenClKernel(std::string name, std::shared_ptr<BuiltProgram> program, OpenClHandle<cl_kernel> handle,
+               cl_uint arguments)
+      : name(std::move(name)), program_(std::move(program)), handle(std::move(handle)), arguments(arguments) {}
+  const std::string name;
+
+ private:
+  std::shared_ptr<BuiltProgram> program_;  // released after the kernel
+
+ public:
+  const OpenClHandle<cl_kernel> handle;
+  const cl_uint arguments;
+  mutable std::atomic<bool> has_run{false};
+};
+
+size_t size(int64_t value) { return static_cast<size_t>(value); }
+
+class OpenClDevice final : public Device {
+ public:
+  OpenClDevice(int64_t number, const OpenClLibrary& cl, FoundDevice found, double time_limit_seconds)
+      : Device({"opencl", number}),
+        cl_(cl),
+        found_(std::move(found)),
+        about_(found_.about),
+        time_limit_seconds_(time_limit_seconds) {}
+
+  Status connect() {
+    cl_int code = CL_SUCCESS;
+    context_ = {cl_.clCreateContext(nullptr, 1, &found_.id, nullptr, nullptr, &code), cl_.clReleaseContext};
+    if (code != CL_SUCCESS) return failure("making a context", code);
+    queue_ = {cl_.clCreateCommandQueue(context_.get(), found_.id, 0, &code), cl_.clReleaseCommandQueue};
+    return code == CL_SUCCESS ? ok() : Status(failure("making a queue", code));
+  }
+
+  std::string limits() const override {
+    return format("`{}` has {}, and at most {} for one array", about_.name, bytes_text(about_.memory_bytes),
+                  bytes_text(about_.allocation_bytes));
+  }
+
+  void* allocate(size_t bytes) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!lost_.empty() || bytes > size(about_.allocation_bytes)) return nullptr;
+    cl_int code = CL_SUCCESS;
+    OpenClHandle<cl_mem> buffer(cl_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code),
+                                cl_.clReleaseMemObject);
+    if (code != CL_SUCCESS) return nullptr;
+    void* address = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (address == MAP_FAILED) return nullptr;
+    blocks_.emplace(reinterpret_cast<uintptr_t>(address), Block{std::move(buffer), bytes});
+    return address;
+  }
+
+  void free(void* memory) noexcept override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto block = blocks_.find(reinterpret_cast<uintptr_t>(memory));
+    if (block == blocks_.end()) return;
+    munmap(memory, block->second.bytes);
+    if (hangs_) block->second.buffer.abandon();
+    blocks_.erase(block);
+  }
+
+  // Transfers begin when the queue is idle, so that a kernel that hangs never leaves one behind, which would use memory
+  // that the caller has released.
+  Status upload(void* to, const void* from, size_t bytes) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(wait_for_all());
+    RELAY_ASSIGN(const Place at, place_of(to, bytes));
+    return done("copying an array to the device", cl_.clEnqueueWriteBuffer(queue_.get(), at.buffer, CL_TRUE, at.offset,
+                                                                           bytes, from, 0, nullptr, nullptr));
+  }
+  Status download(void* to, const void* from, size_t bytes) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(wait_for_all());
+    RELAY_ASSIGN(const Place at, place_of(from, bytes));
+    return done("copying an array from the device",
+                cl_.clEnqueueReadBuffer(queue_.get(), at.buffer, CL_TRUE, at.offset, bytes, to, 0, nullptr, nullptr));
+  }
+  Status copy(void* to, const void* from, size_t bytes) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(check());
+    RELAY_ASSIGN(const Place target, place_of(to, bytes));
+    RELAY_ASSIGN(const Place source, place_of(from, bytes));
+    return done("copying an array on the device",
+                cl_.clEnqueueCopyBuffer(queue_.get(), source.buffer, target.buffer, source.offset, target.offset, bytes,
+                                        0, nullptr, nullptr));
+  }
+
+  Result<std::shared_ptr<const DeviceKernel>> load(const std::shared_ptr<const KernelLibrary>& library,
+                                                   const std::string& name) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(check());
+    const Diagnostic absent{
+        DiagnosticKind::corrupt_file, format("the code has no kernel `{}` for {}", name, str(this->name())), {}, {}, {},
+        "compile the model again"};
+    if (!library || library->source().empty()) return absent;
+    RELAY_ASSIGN(const std::shared_ptr<BuiltProgram> program, built(library->source()));
+    cl_int code = CL_SUCCESS;
+    OpenClHandle<cl_kernel> kernel(cl_.clCreateKernel(program->handle.get(), ("kernel_" + name).c_str(), &code),
+                                   cl_.clReleaseKernel);
+    if (code == CL_INVALID_KERNEL_NAME) return absent;
+    cl_uint arguments = 0;
+    if (code == CL_SUCCESS)
+      code = cl_.clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
+    if (code != CL_SUCCESS) return failure(format("making kernel `{}`", name), code);
+    return std::shared_ptr<const DeviceKernel>(
+        std::make_shared<OpenClKernel>(name, program, std::move(kernel), arguments));
+  }
+
+  Status launch(const DeviceKernel& given, const Launch& launch) override {
+    const OpenClKernel& kernel = static_cast<const OpenClKernel&>(given);
+    const Grid grid = grid_of(launch.tasks, launch.scratch_bytes);
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(check());
+    cl_uint at = 0;
+    cl_int code = CL_SUCCESS;
+    auto pass = [&](const auto& value) {
+      if (code == CL_SUCCESS) code = cl_.clSetKernelArg(kernel.handle.get(), at++, sizeof value, &value);
+    };
+    for (const void* array : launch.arrays) {
+      RELAY_ASSIGN(const Place place, place_of(array, 0));
+      pass(place.buffer), pass(static_cast<cl_long>(place.offset));
+    }
+    for (int64_t value : launch.sizes) pass(static_cast<cl_long>(value));
+    pass(cl_long{0}), pass(static_cast<cl_long>(launch.tasks));
+    if (launch.scratch_bytes > 0 && at < kernel.arguments) {
+      RELAY_RETURN_IF_ERROR(reserve_scratch(kernel.name, size(grid.items * launch.scratch_bytes)));
+      pass(scratch_.get());
+    }
+    if (at != kernel.arguments && code == CL_SUCCESS)
+      return Diagnostic{DiagnosticKind::corrupt_file,
+                        format("kernel `{}` takes {} arguments, and gets {}", kernel.name, kernel.arguments, at),
+                        {},
+                        {},
+                        {},
+                        "compile the model again"};
+    const size_t global = size(grid.items), local = size(grid.group);
+    if (code == CL_SUCCESS)
+      code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle.get(), 1, nullptr, &global, &local, 0, nullptr,
+                                        nullptr);
+    last_ = kernel.name;
+    RELAY_RETURN_IF_ERROR(done("a kernel", code));
+    // Drivers compile a kernel when it first runs: each gets the whole time limit for that.
+    return kernel.has_run.exchange(true) ? ok() : wait_for_all();
+  }
+
+  Status synchronise() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return wait_for_all();
+  }
+
+ private:
+  struct Block {
+    OpenClHandle<cl_mem> buffer;
+    size_t bytes;
+  };
+  struct Place {
+    cl_mem buffer;
+    size_t offset;
+  };
+  struct Grid {
+    int64_t items, group;  // work-items, and those of a work-group
+  };
+
+  // --- errors; all with the lock held
+  Diagnostic failure(const std::string& doing, cl_int code) const {
+    const bool memory =
+        code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY;
+    Diagnostic d{memory ? DiagnosticKind::out_of_memory : DiagnosticKind::incompatible_artifact,
+                 format("{} on `{}` failed: {}", doing, about_.name, opencl_error(code))};
+    if (!last_.empty()) d.notes.push_back(format("the last kernel asked for is `{}`", last_));
+    if (memory) d.notes.push_back(limits());
+    d.help = memory ? "use smaller inputs, such as a smaller batch"
+                    : "start the program again; if this happens again, the driver or the device is faulty";
+    return d;
+  }
+  // An error of an operation leaves the memory in doubt: the device is not used any more.
+  Status done(const char* doing, cl_int code) {
+    if (code == CL_SUCCESS) return ok();
+    lost_ = {failure(doing, code)};
+    return lost_;
+  }
+  Status check() const { return lost_.empty() ? ok() : Status(lost_); }
+
+  Status wait_for_all() {
+    RELAY_RETURN_IF_ERROR(check());
+    cl_event event = nullptr;
+    RELAY_RETURN_IF_ERROR(
+        done("waiting for kernels", cl_.clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event)));
+    const OpenClHandle<cl_event> owned(event, cl_.clReleaseEvent);
+    const std::shared_ptr<Completion> completion = std::make_shared<Completion>();
+    auto shared = std::make_unique<std::shared_ptr<Completion>>(completion);
+    RELAY_RETURN_IF_ERROR(
+        done("waiting for kernels", cl_.clSetEventCallback(event, CL_COMPLETE, completed, shared.get())));
+    shared.release();  // the callback owns it
+    RELAY_RETURN_IF_ERROR(done("waiting for kernels", cl_.clFlush(queue_.get())));
+    std::unique_lock<std::mutex> waiting(completion->mutex);
+    const auto limit = std::chrono::duration<double>(time_limit_seconds_);
+    if (!completion->changed.wait_for(waiting, limit, [&] { return completion->status.has_value(); })) {
+      hangs_ = true;
+      lost_ = {{DiagnosticKind::limit_exceeded,
+                format("the work on `{}` is not done after {} seconds{}", about_.name, time_limit_seconds_,
+                       last_.empty() ? "" : format("; the last kernel asked for is `{}`", last_)),
+                {},
+                {},
+                {},
+                "if this is not a fault, allow more time: RELAY_DEVICE_TIME_LIMIT=seconds"}};
+      return lost_;
+    }
+    return done("running kernels", *completion->status < 0 ? *completion->status : CL_SUCCESS);
+  }
+
+  // --- memory
+  Result<Place> place_of(const void* address, size_t bytes) const {
+    const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
+    auto block = blocks_.upper_bound(wanted);
+    if (block != blocks_.begin())
+      if (--block;
+          wanted - block->first <= block->second.bytes && bytes <= block->second.bytes - (wanted - block->first))
+        return Place{block->second.buffer.get(), wanted - block->first};
+    return Diagnostic{
+        DiagnosticKind::corrupt_file, format("an array is not in the memory of {}", str(name())), {}, {}, {},
+        "compile the model again"};
+  }
+
+  // All kernels use one block, because they run one after another. OpenCL keeps a block until its kernels are done.
+  Status reserve_scratch(const std::string& kernel, size_t bytes) {
+    if (bytes <= scratch_bytes_) return ok();
+    cl_int code = CL_SUCCESS;
+    OpenClHandle<cl_mem> made(cl_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code),
+                              cl_.clReleaseMemObject);
+    if (code != CL_SUCCESS)
+      return Diagnostic{DiagnosticKind::out_of_memory,
+                        format("no memory for the scratch arrays of kernel `{}`, {}: {}", kernel,
+                               bytes_text(static_cast<int64_t>(bytes)), opencl_error(code)),
+                        {},
+                        {},
+                        {limits()},
+                        "use smaller inputs, such as a smaller batch"};
+    scratch_ = std::move(made), scratch_bytes_ = bytes;
+    return ok();
+  }
+
+  // A CPU has few work-items, which run many tasks. A GPU has as many as fill it several times, because the code may
+  // divide a task among them; those without work end at once.
+  Grid grid_of(int64_t tasks, int64_t scratch_bytes) const {
+    constexpr int64_t most_scratch = 256 << 20;  // bytes
+    const bool cpu = about_.kind == "CPU";
+    const int64_t group = cpu ? 1 : std::min<int64_t>(64, about_.group_size);
+    int64_t items = cpu ? std::min<int64_t>(tasks, about_.units * int64_t{8}) : about_.units * int64_t{2048};
+    if (scratch_bytes > 0)
+      items = std::min(items, std::max<int64_t>(1, std::min(most_scratch, about_.allocation_bytes) / scratch_bytes));
+    return {std::max(group, (items + group - 1) / group * group), group};
+  }
+
+  // --- programs
+  Result<std::shared_ptr<BuiltProgram>> built(const std::string& source) {
+    std::erase_if(programs_, [](const auto& known) { return known.second.expired(); });
+    if (const auto known = programs_.find(source); known != programs_.end()) return known->second.lock();
+    if (source.find("cl_khr_fp64") != std::string::npos && !about_.has_double)
+      return Diagnostic{DiagnosticKind::incompatible_artifact,
+                        format("the program computes in float64, and `{}` lacks cl_khr_fp64", about_.name),
+                        {},
+                        {},
+                        {},
+                        "use another device, or convert the model to float32"};
+    cl_int code = CL_SUCCESS;
+    const char* text = source.data();
+    const size_t bytes = source.size();
+    std::shared_ptr<BuiltProgram> program = std::make_shared<BuiltProgram>();
+    program->handle = {cl_.clCreateProgramWithSource(context_.get(), 1, &text, &bytes, &code), cl_.clReleaseProgram};
+    if (code != CL_SUCCESS) return failure("making a program", code);
+    std::string flags = "-cl-std=CL1.2";
+    if (about_.has_fma) flags += " -DRELAY_FMA";
+    if (about_.rounds_division) flags += " -cl-fp32-correctly-rounded-divide-sqrt";
+    code = cl_.clBuildProgram(program->handle.get(), 1, &found_.id, flags.c_str(), nullptr, nullptr);
+    if (code != CL_SUCCESS) {
+      Diagnostic d = failure("compiling the kernels", code);
+      if (const std::string said = build_log(program->handle.get()); !said.empty()) d.notes.push_back(said);
+      return d;
+    }
+    programs_[source] = program;
+    return program;
+  }
+
+  // The first of the compiler's messages.
+  std::string build_log(cl_program program) const {
+    size_t bytes = 0;
+    cl_.clGetProgramBuildInfo(program, found_.id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes);
+    std::string text(bytes, 0);
+    cl_.clGetProgramBuildInfo(program, found_.id, CL_PROGRAM_BUILD_LOG, bytes, text.data(), nullptr);
+    constexpr size_t most = 2000;
+    return text.substr(0, std::min(text.find('\0'), most));
+  }
+
+  const OpenClLibrary& cl_;
+  const FoundDevice found_;
+  const OpenClInfo& about_;
+  const double time_limit_seconds_;
+  OpenClHandle<cl_context> context_;
+  OpenClHandle<cl_command_queue> queue_;
+  std::mutex mutex_;                   // guards the following, the queue, and the arguments of kernels
+  Diagnostics lost_;                   // the error after which the device is not used any more
+  bool hangs_ = false;                 // nothing is released, because that would wait
+  std::string last_;                   // the kernel that was launched last
+  std::map<uintptr_t, Block> blocks_;  // by address
+  OpenClHandle<cl_mem> scratch_;
+  size_t scratch_bytes_ = 0;
+  std::map<std::string, std::weak_ptr<BuiltProgram>> programs_;  // by source
+};
+
+// The limit of RELAY_DEVICE_TIME_LIMIT in seconds.
+Result<double> time_limit() {
+  const char* given = std::getenv("RELAY_DEVICE_TIME_LIMIT");
+  if (given == nullptr || *given == 0) return 60.0;
+  char* end = nullptr;
+  const double limit = std::strtod(given, &end);
+  if (*end == 0 && std::isfinite(limit) && limit > 0 && limit <= 1e6) return limit;
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("RELAY_DEVICE_TIME_LIMIT is '{}', which is not a number of seconds", given),
+                    {},
+                    {},
+                    {},
+                    "give seconds, up to a million, such as 60"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> make_opencl_device(int64_t number) {
+  RELAY_ASSIGN(const OpenClLibrary* cl, opencl_library());
+  RELAY_ASSIGN(const double limit, time_limit());
+  std::vector<FoundDevice> all = found_devices(*cl);
+  if (number < 0 || size(number) >= all.size())
+    return Diagnostic{
+        DiagnosticKind::unknown_target,
+        format("there is no device opencl:{}: OpenCL finds {} here", number, plural(all.size(), "device", "devices")),
+        {},
+        {},
+        {},
+        "`relay doctor` lists them"};
+  FoundDevice& found = all[size(number)];
+  if (found.about.refused)
+    return Diagnostic{DiagnosticKind::unknown_target,
+                      format("`{}` cannot be used: {}", found.about.name, *found.about.refused),
+                      {},
+                      {},
+                      {},
+                      "install a newer driver, or choose another device"};
+  std::unique_ptr<OpenClDevice> device = std::make_unique<OpenClDevice>(number, *cl, std::move(found), limit);
+  RELAY_RETURN_IF_ERROR(device->connect());
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+}  // namespace relay::runtime

@@ -1,0 +1,19 @@
+// Conversions of integers of few bits to float32 without a shift or a conversion: the bits become the last digits of a
+// float whose other digits are known.
+//
+//   float32(shr(shl(x >> 4, 28), 28))    a signed number in bits 4 to 7 of x
+//     ->   as_float32((x & 0xf0) ^ 0x4b000080) * 2^-4 - (2^23 + 128) * 2^-4
+//
+// 0x4b000000 is 2^23 as a float32, whose last digit is 1. Both operations are exact, so the value is the same bit for
+// bit. AVX-512 computes the and and the xor as one instruction.
+#pragma once
+
+#include "relay/scalar/expr.h"
+
+namespace relay::scalar {
+
+// The value of the cast in that form; null if it is not a conversion to float32 of a number of at most 8 bits, cut out
+// of an int32 by shifts or a mask.
+Expr few_bits_as_float(const Expr& cast);
+
+}  // namespace relay::scalar

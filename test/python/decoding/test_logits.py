@@ -1,0 +1,72 @@
+"""Logits of each family beside transformers in float64."""
+
+import numpy as np
+import pytest
+from relay.decoding.decoder import Decoder
+from relay.decoding.source import opened
+from tiny_decoders import KINDS, folder_of, logits_of
+
+TOLERANCE = 2e-5  # of the largest logit: float32 sums of up to 80 products, through 3 to 7 layers
+
+
+def close(got, want):
+    assert got.shape == want.shape
+    error = np.abs(got - want).max() / np.abs(want).max()
+    assert error < TOLERANCE, error
+
+
+@pytest.fixture(scope="module")
+def decoder():
+    made = {}
+    return lambda kind: made.setdefault(kind, Decoder(opened(folder_of(kind)), cache=False, threads=1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prompt_and_steps_give_the_logits_of_pytorch(kind, decoder):
+    tokens = np.random.default_rng(1).integers(3, 131, (1, 24))
+    want = logits_of(kind, tokens)
+    state = decoder(kind).state(40)
+    close(state.feed(tokens[:, :11], every=True), want[:, :11])
+    for at in range(11, 24):
+        close(state.feed(tokens[:, at : at + 1]), want[:, at])
+
+
+@pytest.mark.parametrize("kind", ["llama", "gemma3", "gpt2"])
+def test_a_batch_of_sequences_of_different_lengths(kind, decoder):
+    rng, counts = np.random.default_rng(2), np.array([9, 4, 1])
+    prompts, steps = rng.integers(3, 131, (3, 9)), rng.integers(3, 131, (3, 3))
+    state = decoder(kind).state(16, sequences=3)
+    got = state.feed(prompts, counts)
+    for at in range(3):
+        for i, count in enumerate(counts):
+            whole = np.concatenate([prompts[i, :count], steps[i, :at]])[None]
+            close(got[i], logits_of(kind, whole)[0, -1])
+        got = state.feed(steps[:, at : at + 1])
+
+
+def test_tokens_are_taken_back(decoder):
+    tokens = np.random.default_rng(3).integers(3, 131, (1, 12))
+    state = decoder("llama").state(20)
+    state.feed(tokens[:, :6])
+    state.feed(np.array([[7, 8, 9, 10]]))
+    state.lengths -= 4
+    close(state.feed(tokens[:, 6:], every=True), logits_of("llama", tokens)[:, 6:])
+
+
+def test_a_prompt_that_is_fed_in_parts(decoder, monkeypatch):
+    monkeypatch.setattr("relay.decoding.decoder._AT_ONCE", 5)
+    tokens = np.random.default_rng(4).integers(3, 131, (2, 17))
+    state = decoder("qwen2").state(20, sequences=2)
+    got = state.feed(tokens, np.array([17, 8]))
+    close(got[0], logits_of("qwen2", tokens[:1])[0, -1])
+    close(got[1], logits_of("qwen2", tokens[1:, :8])[0, -1])
+
+
+def test_positions_beyond_the_first_128(decoder):
+    """Attention reads a multiple of 128 positions."""
+    tokens = np.random.default_rng(5).integers(3, 131, (1, 300))
+    state = decoder("mistral").state(300)
+    want = logits_of("mistral", tokens)
+    close(state.feed(tokens[:, :250]), want[:, 249])
+    for at in range(250, 300):
+        close(state.feed(tokens[:, at : at + 1]), want[:, at])
