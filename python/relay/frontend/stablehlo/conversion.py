@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import op
-from ..._core import Constant, Dim, Expr, infer_expr
+from ..._core import Constant, Expr, infer_expr
 from ...data.arrays import array
 from ...ir.expr import const
 from ..shared.problems import Refused
@@ -184,6 +184,3 @@ def checked_axes(axes: list, rank: int, what: str) -> list[int]:
     if not all(type(one) is int and 0 <= one < rank for one in axes) or len(set(axes)) != len(axes):
         raise Refused(f"`{what}` is {axes}: not different axes of {rank}", "correct the text")
     return list(axes)
-
-
-__all__ = ["Conversion", "Dim", "Refused"]
