@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import elementwise, sums, tensors, windows
+from . import elementwise, networks, sums, tensors, windows
 from .elementwise import binary, compare, filled, rounded, shift, unary
 
 CONVERTERS = {
@@ -75,6 +75,7 @@ CONVERTERS = {
     "mean": sums.mean,
     "min": sums.reduce("minimum"),
     "minimum": binary("minimum"),
+    "mod": binary("remainder"),
     "multiply": binary("multiply"),
     "negative": unary("negate"),
     "nn.avg_pool1d": sums.pool(1, is_mean=True),
@@ -82,11 +83,16 @@ CONVERTERS = {
     "nn.avg_pool3d": sums.pool(3, is_mean=True),
     "nn.batch_flatten": tensors.reshape,
     "nn.batch_matmul": sums.batch_matmul,
+    "nn.batch_norm": networks.batch_norm,
     "nn.bias_add": sums.bias_add,
     "nn.conv1d": sums.convolution(1),
+    "nn.conv1d_transpose": networks.transposed_convolution(1),
     "nn.conv2d": sums.convolution(2),
+    "nn.conv2d_transpose": networks.transposed_convolution(2),
     "nn.conv3d": sums.convolution(3),
+    "nn.conv3d_transpose": networks.transposed_convolution(3),
     "nn.dense": sums.dense,
+    "nn.dilate": networks.dilate,
     "nn.gelu": elementwise.gelu,
     "nn.global_avg_pool2d": sums.global_pool(is_mean=True),
     "nn.global_max_pool2d": sums.global_pool(is_mean=False),
@@ -97,7 +103,9 @@ CONVERTERS = {
     "nn.max_pool2d": sums.pool(2, is_mean=False),
     "nn.max_pool3d": sums.pool(3, is_mean=False),
     "nn.pad": tensors.pad,
+    "nn.prelu": networks.prelu,
     "nn.relu": elementwise.relu,
+    "nn.rms_norm": networks.rms_norm,
     "nn.softmax": sums.softmax(is_log=False),
     "nn.softplus": elementwise.softplus,
     "not_equal": compare("NE"),
@@ -137,6 +145,7 @@ CONVERTERS = {
     "tile": tensors.tile,
     "topk": tensors.topk,
     "transpose": tensors.transpose,
+    "trilu": networks.trilu,
     "trunc": elementwise.trunc,
     "trunc_divide": elementwise.trunc_divide,
     "trunc_mod": binary("remainder"),
