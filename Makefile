@@ -39,6 +39,8 @@ ALGORITHM ?= all
 DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
+# Arguments for the comparison with JAX, as in: make test-stablehlo STABLEHLO='--only conv --show'
+STABLEHLO ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
 TORCH ?=
 
@@ -192,6 +194,13 @@ build/test-trackers/ready: test/trackers/requirements.txt
 
 test-trackers: setup product build/test-trackers/ready ## Write runs for TensorBoard, Weights & Biases and MLflow, and read them with their own readers
 	@$(PYTHON) -m pytest -q -rs test/python/trackers
+
+build/test-stablehlo/ready: test/stablehlo/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-stablehlo: setup product build/test-stablehlo/ready ## Compare programs that come in as StableHLO with JAX, and those that go out with XLA's CPU client; STABLEHLO='--only NAME'
+	@$(PYTHON) test/stablehlo/run.py $(STABLEHLO)
 
 build/test-anywhere/ready: dev/setup
 	@dev/setup anywhere

@@ -29,6 +29,7 @@ from .data.params import load_param_dict, save_param_dict
 from .data.values import *  # noqa: F403
 from .decoding import generate
 from .errors import CompileError, Diagnostic, InputError, InternalError
+from .export import to_stablehlo
 from .frontend import from_module as from_pytorch
 from .ir import adt, expr, expr_functor, loops, prelude, scope_builder, text, ty, type_functor
 from .ir.adt import *  # noqa: F403
@@ -121,6 +122,7 @@ __all__ = [
     "quantize",
     "run_passes",
     "te",
+    "to_stablehlo",
     "save_param_dict",
     "script",
     "transform",

@@ -10,6 +10,7 @@ from .mxnet import from_mxnet
 from .onnx import from_onnx
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
+from .stablehlo import from_stablehlo
 from .tensorflow import from_tensorflow
 from .tflite import from_tflite
 
@@ -24,6 +25,7 @@ __all__ = [
     "from_mxnet",
     "from_onnx",
     "from_pytorch",
+    "from_stablehlo",
     "from_tensorflow",
     "from_tflite",
 ]
