@@ -20,6 +20,7 @@ from .ranks import Alone, Link, LostWorker
 
 _TAGS = 1 << 30
 _STARTING = 300.0  # seconds to wait for workers that still compile
+_CONNECTING = 60.0  # seconds at least for the connections, which gloo sometimes misses when others begin at once
 
 
 class Gloo:
@@ -30,7 +31,7 @@ class Gloo:
 
         self._distributed = distributed
         if not distributed.is_initialized():
-            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _STARTING)))
+            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _CONNECTING)))
         self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
         check_workers(ranks, self.workers)
         self._limit = datetime.timedelta(seconds=limit)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ... import op
 from ..._core import Expr
+from ..shared.expressions import shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, checked_axes, product, reshape, shape_of, transpose
+from .conversion import Conversion, checked_axes, product, reshape, transpose
 from .shape import dilated, zero_of
 
 

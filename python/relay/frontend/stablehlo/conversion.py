@@ -5,31 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from ... import op
-from ..._core import Constant, Expr, infer_expr
+from ..._core import Constant, Expr
 from ...data.arrays import array
 from ...ir.expr import const
+from ..shared.expressions import dtype_of, shape_of
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
 from .syntax import Dense, Operation, Region, Tensor
 
 _MISSING = object()
-
-
-def shape_of(value: Expr) -> list:
-    """Returns the sizes: numbers, and Dim for those that are open."""
-    return list(infer_expr(value).checked_type.shape)
-
-
-def dtype_of(value: Expr) -> str:
-    return str(infer_expr(value).checked_type.dtype)
-
-
-def is_float(dtype: str) -> bool:
-    return dtype.startswith(("float", "bfloat"))
-
-
-def cast(value: Expr, dtype: str) -> Expr:
-    return value if dtype_of(value) == dtype else op.cast(value, dtype)
 
 
 def number(value, dtype: str) -> Expr:

@@ -6,9 +6,10 @@ import math
 
 from ... import op
 from ..._core import Expr
+from ..shared.expressions import cast, dtype_of, is_float
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
-from .conversion import Conversion, cast, dtype_of, is_float, number
+from .conversion import Conversion, number
 
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "uint8": 8, "uint16": 16, "uint32": 32, "uint64": 64}
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ... import op
 from ..._core import Expr, Tuple
+from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, cast, checked_axes, dtype_of, index, number, reshape, shape_of, transpose
+from .conversion import Conversion, checked_axes, index, number, reshape, transpose
 from .elementwise import comparison, in_total_order
 from .shape import count_along
 

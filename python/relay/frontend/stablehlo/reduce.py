@@ -9,9 +9,10 @@ import numpy as np
 from ... import op
 from ..._core import Constant, Expr
 from ...data.arrays import as_numpy
+from ..shared.expressions import is_float, shape_of
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
-from .conversion import Conversion, is_float, number, product, reshape, shape_of, transpose
+from .conversion import Conversion, number, product, reshape, transpose
 from .shape import dilated, padded
 
 _MOST_TAPS = 1024  # elements of a window, each of which becomes operations of its own

@@ -7,9 +7,10 @@ import numpy as np
 from ... import op
 from ..._core import Constant, Expr
 from ...data.arrays import array
+from ..shared.expressions import shape_of
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
-from .conversion import Conversion, number, reshape, shape_of, transpose
+from .conversion import Conversion, number, reshape, transpose
 from .syntax import Dense
 
 _MOST_CONSTANT = 1 << 16  # positions that are stored as a constant

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared.expressions import shape_of
 from ..shared.problems import Refused
-from .conversion import Conversion, number, reshape, shape_of
+from .conversion import Conversion, number, reshape
 from .shape import broadcast
 
 _MOST = 64  # elements that are followed
