@@ -47,7 +47,7 @@ std::string Writer::index_check(const Step& step) const {
   int64_t inner = count;
   if (check.axes.size() > 1) {
     inner = 1;
-    for (size_t d = check.rows == runtime::Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
+    for (size_t d = check.rows == Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
   }
   if (count == 0) return "";
   const std::string type = codegen::c_stored_type(t), indices = pointer(array, type, false);

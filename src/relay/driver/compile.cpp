@@ -191,7 +191,7 @@ static void count_externals(const runtime::Program& program, CompileReport& repo
 }
 
 static void count_copies(const runtime::Program& program, CompileReport& report) {
-  std::map<std::pair<runtime::MemorySpace, runtime::MemorySpace>, CopyReport> rows;
+  std::map<std::pair<MemorySpace, MemorySpace>, CopyReport> rows;
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps) {
       if (!segment.is_transfer(step)) continue;

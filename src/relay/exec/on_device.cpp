@@ -8,7 +8,7 @@ using runtime::Step;
 
 namespace {
 
-constexpr runtime::MemorySpace device_memory = 1;
+constexpr MemorySpace device_memory = 1;
 
 class SegmentMover {
  public:
@@ -61,7 +61,7 @@ class SegmentMover {
     Array made = from_.arrays[i];
     made.memory = device_memory;
     if (made.kind != Array::Kind::Constant) made.kind = Array::Kind::Temporary, made.index = 0;
-    made.in_place.reset(), made.rows = runtime::Rows::None;
+    made.in_place.reset(), made.rows = Rows::None;
     return *(there_[i] = add(std::move(made)));
   }
 
@@ -71,8 +71,8 @@ class SegmentMover {
     if (a.kind == Array::Kind::Input || a.kind == Array::Kind::Constant) return i;
     if (!here_[i]) {
       Array made = a;
-      made.kind = Array::Kind::Temporary, made.index = 0, made.offset = {}, made.memory = runtime::host_memory;
-      made.in_place.reset(), made.rows = runtime::Rows::None;
+      made.kind = Array::Kind::Temporary, made.index = 0, made.offset = {}, made.memory = host_memory;
+      made.in_place.reset(), made.rows = Rows::None;
       here_[i] = add(std::move(made));
     }
     copy(on_device(i), *here_[i]);

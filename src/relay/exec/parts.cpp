@@ -1,5 +1,6 @@
+#include "relay/exec/parts.h"
+
 #include "relay/codegen/codegen.h"
-#include "relay/exec/segment.h"
 
 namespace relay::exec {
 

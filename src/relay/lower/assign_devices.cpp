@@ -34,17 +34,18 @@ class Devices {
     }
     if (!errors_.empty()) return errors_;
     for (size_t i = 0; i < parents_.size(); ++i)
-      plan_.arrays[i].device = std::max(0, device_[static_cast<size_t>(find(static_cast<int>(i)))]);
+      plan_.arrays[i].memory =
+          static_cast<MemorySpace>(std::max(0, device_[static_cast<size_t>(find(static_cast<int>(i)))]));
     for (Group& g : plan_.groups) {
       if (g.check || g.transfer) continue;
-      const int device = plan_.arrays[g.outputs[0]].device;
+      const MemorySpace memory = plan_.arrays[g.outputs[0]].memory;
       for (std::vector<int>* arrays : {&g.params, &g.constants})
         for (int& a : *arrays)
-          if (is_constant(a)) a = constant_on(a, device);
+          if (is_constant(a)) a = constant_in(a, memory);
     }
     for (size_t i = 0; i < parents_.size(); ++i)
       if (const int alias = plan_.arrays[i].alias; alias >= 0 && is_constant(alias))
-        plan_.arrays[i].alias = constant_on(alias, plan_.arrays[i].device);  // may add arrays behind
+        plan_.arrays[i].alias = constant_in(alias, plan_.arrays[i].memory);  // may add arrays behind
     return ok();
   }
 
@@ -86,23 +87,23 @@ class Devices {
                     : "wrap one side in on_device(.., constrain_result=False), so that it is copied"});
   }
 
-  // The array of a constant on a device.
-  int constant_on(int array, int device) {
-    const auto [known, fresh] = constants_.try_emplace({array, device}, array);
+  // The array of a constant in a memory.
+  int constant_in(int array, MemorySpace memory) {
+    const auto [known, fresh] = constants_.try_emplace({array, memory}, array);
     if (!fresh) return known->second;
     const bool first = used_.insert(array).second;
     if (!first) {
       known->second = static_cast<int>(plan_.arrays.size());
       plan_.arrays.push_back(Array(plan_.arrays[array]));
     }
-    plan_.arrays[known->second].device = device;
+    plan_.arrays[known->second].memory = memory;
     return known->second;
   }
 
   FunctionPlan& plan_;
   const LowerOptions& options_;
   std::vector<int> parents_, device_;  // by array; the device at the representative, -1 if not placed
-  std::map<std::pair<int, int>, int> constants_;
+  std::map<std::pair<int, MemorySpace>, int> constants_;
   std::set<int> used_;
   Diagnostics errors_;
 };

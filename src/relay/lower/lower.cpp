@@ -280,7 +280,7 @@ class Lowering {
         Array a;  // an intermediate of this group
         a.name = format("{}.{}", name, t->name), a.shape = t->shape, a.dtype = t->dtype;
         a.layout = draft.layouts.at(t->name);
-        a.device = out_.arrays[g.outputs[0]].device;
+        a.memory = out_.arrays[g.outputs[0]].memory;
         array_of[t->name] = add_array(std::move(a));
       }
       if (!g.steps || !steps.take(b, array_of.at(b.root->name)))

@@ -39,9 +39,8 @@ bool CallQueue::prepare(Batched& b) {
   b.bytes = 0;
   auto side = [&](uint32_t array) {
     const Array& a = segment.arrays[array];
-    Side s{a.kind, a.index, dtype_id(a.dtype), one->shapes[array], one->bytes[array], a.rows != runtime::Rows::None,
-           {}};
-    if (a.rows == runtime::Rows::Added) s.dims.erase(s.dims.begin());
+    Side s{a.kind, a.index, dtype_id(a.dtype), one->shapes[array], one->bytes[array], a.rows != relay::Rows::None, {}};
+    if (a.rows == relay::Rows::Added) s.dims.erase(s.dims.begin());
     return s;
   };
   for (uint32_t input : segment.inputs) {

@@ -200,6 +200,29 @@ def test_wrong_options(devices, text):
         relay.compile(relay.IRModule.from_expr(relay.Function([x], relay.exp(x))), devices=devices)
 
 
+GROUPED = {
+    "an annotation alone": 'on_device(%a, virtual_device="cpu:1")',
+    "an annotation inside": 'exp(on_device(tanh(%a), virtual_device="cpu:1"))',
+    "an annotation of the host": 'on_device(%a, virtual_device="cpu:0")',
+}
+
+
+@pytest.mark.parametrize("body", GROUPED.values(), ids=GROUPED)
+def test_groups_with_annotations_are_opened(body):
+    text = f"""#[version = "0.0.5"]
+def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {{
+  %0 = fn (%b: Tensor[(3, 4), float32], Primitive=1) -> Tensor[(3, 4), float32] {{ nn.relu(%b) }};
+  %1 = fn (%a: Tensor[(3, 4), float32], Primitive=1) -> Tensor[(3, 4), float32] {{ {body} }};
+  %1(%0(%x))
+}}
+"""
+    mod, x = relay.parse(text), image((3, 4))
+    want = np.asarray(relay.evaluate(mod, x))
+    for given in (mod, relay.transform.PlanDevices()(mod)):
+        for executor in EXECUTORS:
+            np.testing.assert_allclose(relay.compile(given, executor=executor)(x), want, rtol=1e-6)
+
+
 def test_an_artifact_keeps_its_devices(tmp_path):
     model = relay.compile(network(), devices={"nn.conv2d": AWAY})
     model.save(tmp_path / "model.rart")

@@ -54,7 +54,7 @@ static Result<SegmentMemory> memory_of(const runtime::Program& program, const ru
     const runtime::Array& a = segment.arrays[i];
     if (a.kind == runtime::Array::Kind::Input) out.inputs += plan.bytes[i];
     if (a.kind == runtime::Array::Kind::Output) out.outputs += plan.bytes[i];
-    if (a.kind != runtime::Array::Kind::Temporary || plan.bytes[i] == 0 || a.memory != runtime::host_memory) continue;
+    if (a.kind != runtime::Array::Kind::Temporary || plan.bytes[i] == 0 || a.memory != host_memory) continue;
     out.buffers.push_back({a.name.empty() ? format("%{}", i) : a.name,
                            format("{}[{}]", a.dtype.str(), join(plan.shapes[i], ", ")), plan.bytes[i], plan.offsets[i],
                            lives[i].first, lives[i].last});

@@ -15,15 +15,9 @@
 #include "relay/lower/schedule/schedule_rule.h"
 #include "relay/op/conditions.h"
 #include "relay/te/te.h"
+#include "relay/tensor/placement.h"
 
 namespace relay::lower {
-
-// The way that an array of a function that is lowered for many calls at once (batch.h) holds a row for each call.
-enum class Rows : uint8_t {
-  None,   // the array is the same for all calls
-  First,  // replaces a first dimension of one element
-  Added,  // a new dimension in front
-};
 
 // An array that is a part of another, a temporary or an output: it begins `offset` elements into dimension `dim`.
 struct ArrayView {
@@ -56,7 +50,7 @@ struct Array {
   // (views.h).
   std::optional<ArrayView> view{};
   std::optional<InPlace> in_place{};  // Output
-  int device = 0;                     // the device whose memory it is in, of LowerOptions::devices; 0: the host
+  MemorySpace memory = host_memory;
 };
 
 // The operations of a stage with symbolic sizes: `each` times a product of extents over shape variables.

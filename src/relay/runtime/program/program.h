@@ -33,6 +33,7 @@
 #include "relay/base/device_name.h"
 #include "relay/runtime/program/data_type.h"
 #include "relay/runtime/program/size_expr.h"
+#include "relay/tensor/placement.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::runtime {
@@ -43,20 +44,7 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// The memory of a device, by the device's index in Program::devices. Arrays are in one of these memories, and a kernel
-// runs on the device whose memory its arrays are in.
-using MemorySpace = uint32_t;
-constexpr MemorySpace host_memory = 0;
-
 // --- segments --------------------------------------------------------------------------------------------------------
-
-// The first dimension of an array of a batched segment, if the array has a row for each call.
-enum class Rows : uint8_t {
-  None,   // no rows: the array is the same for all calls
-  First,  // the array of a single call has extent 1 there
-  Added,  // the array of a single call lacks this dimension
-};
-constexpr int rows_count = static_cast<int>(Rows::Added) + 1;
 
 // An output that may use the storage of an input of its type and shape. No step reads that input after a step has
 // written the output. Each run decides: the storage is used if the caller has the only value and donates it.

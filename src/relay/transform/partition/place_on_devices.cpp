@@ -16,6 +16,7 @@
 #include "relay/transform/attributes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/partition/devices.h"
+#include "relay/transform/partition/open_groups.h"
 #include "relay/typing/typing.h"
 
 namespace relay::transform {
@@ -250,7 +251,8 @@ bool uses_devices(const Module& module) {
 
 Result<Module> place_on_devices(const Module& module, const DevicePlacement& placement) {
   if (placement.empty() && !uses_devices(module)) return module;
-  RELAY_ASSIGN(const Module planned, plan_copies(Marks(module, placement).run(), placement.otherwise));
+  RELAY_ASSIGN(const Module opened, open_annotated_groups(module));
+  RELAY_ASSIGN(const Module planned, plan_copies(Marks(opened, placement).run(), placement.otherwise));
   if (const auto main = planned.functions.find(main_function); main != planned.functions.end())
     RELAY_RETURN_IF_ERROR(check_outer_values(*main->second));
   RELAY_RETURN_IF_ERROR(check_kinds(planned));

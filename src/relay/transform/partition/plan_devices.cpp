@@ -28,6 +28,7 @@
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/partition/device_domains.h"
 #include "relay/transform/partition/devices.h"
+#include "relay/transform/partition/open_groups.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
@@ -108,7 +109,8 @@ Result<Module> plan_copies(const Module& module, const DeviceName& otherwise) {
 
 Result<Module> plan_devices(const Module& module, PassContext& context) {
   RELAY_ASSIGN(const std::optional<DeviceName> otherwise, device_of(context.text("plan_devices.default"), {}));
-  return plan_copies(module, otherwise.value_or(DeviceName()));
+  RELAY_ASSIGN(const Module opened, open_annotated_groups(module));
+  return plan_copies(opened, otherwise.value_or(DeviceName()));
 }
 
 }  // namespace relay::transform

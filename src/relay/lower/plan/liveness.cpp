@@ -1,0 +1,59 @@
+#include "relay/lower/plan/liveness.h"
+
+#include <algorithm>
+
+namespace relay::lower {
+
+namespace {
+
+std::vector<int> find_holders(const std::vector<Array>& arrays) {
+  std::vector<int> holder(arrays.size());
+  for (size_t i = 0; i < holder.size(); ++i) {
+    int at = static_cast<int>(i);
+    for (size_t hops = 0; arrays[static_cast<size_t>(at)].alias >= 0; ++hops) {
+      RELAY_CHECK(hops <= holder.size(), "array {} is its own alias", i);
+      at = arrays[static_cast<size_t>(at)].alias;
+    }
+    holder[i] = at;
+  }
+  return holder;
+}
+
+std::vector<int> find_outputs(const std::vector<Array>& arrays) {
+  std::vector<int> outputs;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    const Array& a = arrays[i];
+    if (a.kind != Array::Kind::Output) continue;
+    RELAY_CHECK(a.index >= 0, "output {} has no index", a.name);
+    if (static_cast<size_t>(a.index) >= outputs.size()) outputs.resize(static_cast<size_t>(a.index) + 1, -1);
+    outputs[static_cast<size_t>(a.index)] = static_cast<int>(i);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    RELAY_CHECK(outputs[i] >= 0, "result {} of the function is not an array", i);
+  return outputs;
+}
+
+}  // namespace
+
+bool Liveness::holds_result(int array) const {
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](int output) { return holder[static_cast<size_t>(output)] == array; });
+}
+
+Liveness find_live(const LoweredFunction& lowered) {
+  Liveness l{find_outputs(lowered.arrays), find_holders(lowered.arrays), std::vector<bool>(lowered.steps.size())};
+  std::vector<bool> needed(lowered.arrays.size());
+  for (int output : l.outputs)
+    needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(l.holder[static_cast<size_t>(output)])] = true;
+  for (size_t s = lowered.steps.size(); s-- > 0;) {
+    const Step& step = lowered.steps[s];
+    l.live[s] = step.check || std::any_of(step.writes.begin(), step.writes.end(),
+                                          [&](int w) { return needed[static_cast<size_t>(w)]; });
+    if (!l.live[s]) continue;
+    for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
+    if (step.when >= 0) needed[static_cast<size_t>(step.when)] = true;
+  }
+  return l;
+}
+
+}  // namespace relay::lower
