@@ -29,7 +29,7 @@ scalar::Expr task_count(const lower::LoweredFunction& lowered, const lower::Step
   return scalar::substitute(kernel.tasks, values);
 }
 
-SegmentConstants::SegmentConstants(const lower::LoweredFunction& lowered, const lower::Liveness& liveness,
+SegmentConstants::SegmentConstants(const lower::LoweredFunction& lowered, const Liveness& liveness,
                                    const BuildOptions& options, Parts& parts)
     : lowered_(lowered), liveness_(liveness), options_(options), parts_(parts), prepared_(lowered.steps.size()) {
   if (!options.all_on) find_prepared();  // otherwise the host has no code when the program is linked

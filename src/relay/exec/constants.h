@@ -1,8 +1,8 @@
 // Constants of a segment: packed weights, and the results of steps that read constants only.
 //
 // Such a step runs once. It runs here, and its result is a constant of the program; or, if the result would make the
-// program much larger than the weights that it is computed from, it becomes a *preparation*, which runs when the program
-// is linked.
+// program much larger than the weights that it is computed from, it becomes a *preparation*, which runs when the
+// program is linked.
 #pragma once
 
 #include <map>
@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "relay/exec/build_options.h"
+#include "relay/exec/liveness.h"
 #include "relay/exec/parts.h"
-#include "relay/lower/plan/liveness.h"
 
 namespace relay::exec {
 
 class SegmentConstants {
  public:
-  SegmentConstants(const lower::LoweredFunction& lowered, const lower::Liveness& liveness, const BuildOptions& options,
+  SegmentConstants(const lower::LoweredFunction& lowered, const Liveness& liveness, const BuildOptions& options,
                    Parts& parts);
 
   // Runs the steps on constants that are not preparations.
@@ -46,7 +46,7 @@ class SegmentConstants {
   int64_t tasks(const lower::Step& step) const;
 
   const lower::LoweredFunction& lowered_;
-  const lower::Liveness& liveness_;
+  const Liveness& liveness_;
   const BuildOptions& options_;
   Parts& parts_;
   std::vector<bool> prepared_;       // by step

@@ -35,7 +35,7 @@ class SegmentWriter {
  public:
   SegmentWriter(const LoweredFunction& lowered, const BuildOptions& options, Parts& parts)
       : lowered_(lowered),
-        liveness_(lower::find_live(lowered)),
+        liveness_(find_live(lowered)),
         parts_(parts),
         constants_(lowered, liveness_, options, parts),
         size_(lowered.shape_vars),
@@ -253,7 +253,7 @@ class SegmentWriter {
   }
 
   const LoweredFunction& lowered_;
-  const lower::Liveness liveness_;
+  const Liveness liveness_;
   Parts& parts_;
   SegmentConstants constants_;
   SizeTranslator size_;

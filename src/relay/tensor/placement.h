@@ -10,8 +10,8 @@ namespace relay {
 using MemorySpace = uint32_t;
 constexpr MemorySpace host_memory = 0;
 
-// The first dimension of an array of a function that is compiled for many calls at once, if the array has a row for each
-// call.
+// The first dimension of an array of a function that is compiled for many calls at once, if the array has a row for
+// each call.
 enum class Rows : uint8_t {
   None,   // no rows: the array is the same for all calls
   First,  // the array of a single call has extent 1 there

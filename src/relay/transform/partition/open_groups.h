@@ -6,8 +6,8 @@
 
 namespace relay::transform {
 
-// Replaces calls of primitive functions that contain on_device by their bodies, so that values inside can be placed. The
-// module is typed, and so is the result.
+// Replaces calls of primitive functions that contain on_device by their bodies, so that values inside can be placed.
+// The module is typed, and so is the result.
 Result<ir::Module> open_annotated_groups(const ir::Module& module);
 
 }  // namespace relay::transform

@@ -5,7 +5,7 @@
 
 #include "relay/lower/plan/function.h"
 
-namespace relay::lower {
+namespace relay::exec {
 
 struct Liveness {
   std::vector<int> outputs;  // by result: its array
@@ -15,6 +15,6 @@ struct Liveness {
   bool holds_result(int array) const;
 };
 
-Liveness find_live(const LoweredFunction& lowered);
+Liveness find_live(const lower::LoweredFunction& lowered);
 
-}  // namespace relay::lower
+}  // namespace relay::exec

@@ -1,12 +1,12 @@
-#include "relay/lower/plan/liveness.h"
+#include "relay/exec/liveness.h"
 
 #include <algorithm>
 
-namespace relay::lower {
+namespace relay::exec {
 
 namespace {
 
-std::vector<int> find_holders(const std::vector<Array>& arrays) {
+std::vector<int> find_holders(const std::vector<lower::Array>& arrays) {
   std::vector<int> holder(arrays.size());
   for (size_t i = 0; i < holder.size(); ++i) {
     int at = static_cast<int>(i);
@@ -19,11 +19,11 @@ std::vector<int> find_holders(const std::vector<Array>& arrays) {
   return holder;
 }
 
-std::vector<int> find_outputs(const std::vector<Array>& arrays) {
+std::vector<int> find_outputs(const std::vector<lower::Array>& arrays) {
   std::vector<int> outputs;
   for (size_t i = 0; i < arrays.size(); ++i) {
-    const Array& a = arrays[i];
-    if (a.kind != Array::Kind::Output) continue;
+    const lower::Array& a = arrays[i];
+    if (a.kind != lower::Array::Kind::Output) continue;
     RELAY_CHECK(a.index >= 0, "output {} has no index", a.name);
     if (static_cast<size_t>(a.index) >= outputs.size()) outputs.resize(static_cast<size_t>(a.index) + 1, -1);
     outputs[static_cast<size_t>(a.index)] = static_cast<int>(i);
@@ -40,13 +40,13 @@ bool Liveness::holds_result(int array) const {
                      [&](int output) { return holder[static_cast<size_t>(output)] == array; });
 }
 
-Liveness find_live(const LoweredFunction& lowered) {
+Liveness find_live(const lower::LoweredFunction& lowered) {
   Liveness l{find_outputs(lowered.arrays), find_holders(lowered.arrays), std::vector<bool>(lowered.steps.size())};
   std::vector<bool> needed(lowered.arrays.size());
   for (int output : l.outputs)
     needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(l.holder[static_cast<size_t>(output)])] = true;
   for (size_t s = lowered.steps.size(); s-- > 0;) {
-    const Step& step = lowered.steps[s];
+    const lower::Step& step = lowered.steps[s];
     l.live[s] = step.check || std::any_of(step.writes.begin(), step.writes.end(),
                                           [&](int w) { return needed[static_cast<size_t>(w)]; });
     if (!l.live[s]) continue;
@@ -56,4 +56,4 @@ Liveness find_live(const LoweredFunction& lowered) {
   return l;
 }
 
-}  // namespace relay::lower
+}  // namespace relay::exec
