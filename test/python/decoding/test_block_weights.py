@@ -4,6 +4,7 @@ import gguf_files
 import ml_dtypes
 import numpy as np
 import pytest
+from forms import each_nth
 from relay.decoding.blocks import BLOCKS, as_floats
 from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
@@ -40,7 +41,7 @@ def rows_of(name, shape, draw):
     return made.reshape(shape[0], -1)
 
 
-@pytest.mark.parametrize("name", [*FACTORS, *FLOATS])
+@pytest.mark.parametrize("name", each_nth(3, [*FACTORS, *FLOATS]))
 def test_weights_of_this_type(name, tmp_path):
     draw = np.random.default_rng(0)
     code, block = next((code, block) for code, block in BLOCKS.items() if block.name == name)

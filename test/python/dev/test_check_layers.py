@@ -1,6 +1,5 @@
 """dev/check_layers accepts the tree, and reports faults that are planted in a copy of it."""
 
-import contextlib
 import shutil
 import subprocess
 import sys
@@ -21,62 +20,61 @@ def tree(tmp_path_factory):
     return root
 
 
-@contextlib.contextmanager
-def planted(root, name, include):
-    """A file with one include, as long as the context lasts."""
-    file = root / name
-    is_new = not file.parent.exists()
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(f"// A comment.\n#include {include}\n")
-    try:
-        yield file
-    finally:
-        file.unlink()
-        if is_new:
-            file.parent.rmdir()
-
-
 @pytest.mark.parametrize("root", ["src/relay", "python/relay"])
 def test_the_tree_is_in_order(root):
     result = check(ROOT / root)
     assert result.returncode == 0, result.stdout
 
 
-@pytest.mark.parametrize(
-    ("file", "include", "complaint"),
-    [
-        ("base/planted.h", '"relay/ir/expr.h"', "'base' may not include 'ir' (it may include nothing)"),
-        ("ir/planted.h", '"relay/transform/fuse_ops.h"', "'ir' may not include 'transform'"),
-        ("target/x86/planted.cpp", '"relay/exec/build.h"', "'target/x86' may not include 'exec'"),
-        ("ir/planted.cpp", "<llvm/IR/Module.h>", "'ir' may not include <llvm/IR/Module.h>"),
-        ("runtime/planted.cpp", "<fmt/format.h>", "'runtime' may not include <fmt/format.h>"),
-        ("ir/planted.cpp", "<gtest/gtest.h>", "'ir' may not include <gtest/gtest.h>"),
-        ("ir/planted.cpp", '"expr.h"', "'expr.h' must be included from the root"),
-        ("nowhere/planted.cpp", "<vector>", "does not belong to a layer"),
-    ],
-)
-def test_a_planted_include_is_named(tree, file, include, complaint):
-    with planted(tree, file, include) as path:
-        result = check(tree)
+# Planted files: their folder, an include, and the complaint about it.
+FORBIDDEN_INCLUDES = {
+    "base/a.h": ('"relay/ir/expr.h"', "'base' may not include 'ir' (it may include nothing)"),
+    "ir/a.h": ('"relay/transform/fuse_ops.h"', "'ir' may not include 'transform'"),
+    "target/x86/a.cpp": ('"relay/exec/build.h"', "'target/x86' may not include 'exec'"),
+    "ir/b.cpp": ("<llvm/IR/Module.h>", "'ir' may not include <llvm/IR/Module.h>"),
+    "runtime/a.cpp": ("<fmt/format.h>", "'runtime' may not include <fmt/format.h>"),
+    "ir/c.cpp": ("<gtest/gtest.h>", "'ir' may not include <gtest/gtest.h>"),
+    "ir/d.cpp": ('"expr.h"', "'expr.h' must be included from the root"),
+    "nowhere/a.cpp": ("<vector>", "does not belong to a layer"),
+}
+ALLOWED_INCLUDES = {
+    "ir/e.cpp": '"relay/base/span.h"',
+    "ir/e_test.cpp": "<gtest/gtest.h>",
+    "runtime/b.cpp": "<hwloc.h>",
+    "runtime/c.cpp": "<sys/mman.h>",
+    "target/x86/b.cpp": "<llvm/IR/IntrinsicsX86.h>",
+    "ir/f.cpp": "<unordered_map>",
+}
+
+
+def plant(root, files):
+    """Writes files, given as {path: text}, into a copy of the sources."""
+    for file, text in files.items():
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text(text)
+
+
+@pytest.fixture(scope="module")
+def planted_includes(tree):
+    """The tree with all planted files, and what the check prints about it."""
+    includes = {file: include for file, (include, _) in FORBIDDEN_INCLUDES.items()} | ALLOWED_INCLUDES
+    plant(tree, {file: f"// A comment.\n#include {include}\n" for file, include in includes.items()})
+    result = check(tree)
     assert result.returncode == 1
-    assert str(path) in result.stdout and complaint in result.stdout
+    return tree, result.stdout.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("file", "include"),
-    [
-        ("ir/planted.cpp", '"relay/base/span.h"'),
-        ("ir/planted_test.cpp", "<gtest/gtest.h>"),
-        ("runtime/planted.cpp", "<hwloc.h>"),
-        ("runtime/planted.cpp", "<sys/mman.h>"),
-        ("target/x86/planted.cpp", "<llvm/IR/IntrinsicsX86.h>"),
-        ("ir/planted.cpp", "<unordered_map>"),
-    ],
-)
-def test_what_is_allowed_passes(tree, file, include):
-    with planted(tree, file, include):
-        result = check(tree)
-    assert result.returncode == 0, result.stdout
+@pytest.mark.parametrize("file", FORBIDDEN_INCLUDES)
+def test_a_planted_include_is_named(planted_includes, file):
+    tree, lines = planted_includes
+    _, complaint = FORBIDDEN_INCLUDES[file]
+    assert [line for line in lines if str(tree / file) in line and complaint in line]
+
+
+@pytest.mark.parametrize("file", ALLOWED_INCLUDES)
+def test_what_is_allowed_passes(planted_includes, file):
+    tree, lines = planted_includes
+    assert not [line for line in lines if str(tree / file) in line]
 
 
 def test_a_line_that_needs_a_later_one_is_named(tmp_path):
@@ -86,35 +84,41 @@ def test_a_line_that_needs_a_later_one_is_named(tmp_path):
     assert "LAYERS:1: 'base' needs 'ir', which no earlier line defines" in result.stdout
 
 
-def package_with(tmp_path, planted):
+def package_with(folder, planted):
     """A copy of the Python package with further files, as {path: text}."""
-    root = tmp_path / "relay"
+    root = folder / "relay"
     shutil.copytree(ROOT / "python/relay", root, ignore=shutil.ignore_patterns("*.so", "*.pyi", "__pycache__"))
-    for file, text in planted.items():
-        (root / file).parent.mkdir(parents=True, exist_ok=True)
-        (root / file).write_text(text)
+    plant(root, planted)
     return root
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "complaint"),
-    [
-        ("ir/planted.py", "from ..transform import FoldConstant", ":1: 'ir' may not import 'transform'"),
-        ("ir/planted.py", "def f():\n    from .. import transform", ":2: 'ir' may not import 'transform'"),
-        ("data/planted.py", "import relay.run.compiled", ":1: 'data' may not import 'run'"),
-        ("run/planted.py", "from relay.compat import tvm", ":1: 'run' may not import 'compat'"),
-        ("run/planted.py", "import relay", ":1: 'run' may not import '__init__'"),
-        ("run/planted.py", "import tvm", ":1: 'run' may not import tvm: its line in LAYERS does not name <tvm>"),
-        ("ir/planted.py", "import torch", ":1: 'ir' may not import torch"),
-        ("ir/planted.py", "from relay.values import Data", ":1: 'relay.values' does not belong to a layer"),
-        ("nowhere/planted.py", "import os", ": does not belong to a layer"),
-    ],
-)
-def test_a_planted_import_is_named(tmp_path, file, text, complaint):
-    root = package_with(tmp_path, {file: text})
+FORBIDDEN_IMPORTS = {
+    "ir/a.py": ("from ..transform import FoldConstant", ":1: 'ir' may not import 'transform'"),
+    "ir/b.py": ("def f():\n    from .. import transform", ":2: 'ir' may not import 'transform'"),
+    "data/a.py": ("import relay.run.compiled", ":1: 'data' may not import 'run'"),
+    "run/a.py": ("from relay.compat import tvm", ":1: 'run' may not import 'compat'"),
+    "run/b.py": ("import relay", ":1: 'run' may not import '__init__'"),
+    "run/c.py": ("import tvm", ":1: 'run' may not import tvm: its line in LAYERS does not name <tvm>"),
+    "ir/c.py": ("import torch", ":1: 'ir' may not import torch"),
+    "ir/d.py": ("from relay.values import Data", ":1: 'relay.values' does not belong to a layer"),
+    "nowhere/a.py": ("import os", ": does not belong to a layer"),
+}
+
+
+@pytest.fixture(scope="module")
+def planted_imports(tmp_path_factory):
+    root = package_with(
+        tmp_path_factory.mktemp("package"), {file: text for file, (text, _) in FORBIDDEN_IMPORTS.items()}
+    )
     result = check(root)
     assert result.returncode == 1
-    assert f"{root / file}{complaint}" in result.stdout
+    return root, result.stdout
+
+
+@pytest.mark.parametrize("file", FORBIDDEN_IMPORTS)
+def test_a_planted_import_is_named(planted_imports, file):
+    root, printed = planted_imports
+    assert f"{root / file}{FORBIDDEN_IMPORTS[file][1]}" in printed
 
 
 def test_a_circle_of_modules_is_named(tmp_path):

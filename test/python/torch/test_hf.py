@@ -114,7 +114,7 @@ def test_generation_with_kept_keys_and_values(name, tmp_path, monkeypatch):
 DECODERS = [name for name in GENERATORS if name.endswith(("CausalLM", "LMHeadModel"))]
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", each_nth(2, DECODERS))
 def test_ways_of_generating_with_the_program_of_a_decoder(name, tmp_path):
     """Padded prompts, draws, results with scores, longer answers than a cache begins with, other weights."""
     wanted = saved(tmp_path, name, **GENERATORS[name][0])
