@@ -7,7 +7,7 @@
 namespace relay::codegen {
 
 // A backend with up to `threads` threads.
-std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads);
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier = Tier::Full);
 // Each of these is one call of a backend of its own.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);
