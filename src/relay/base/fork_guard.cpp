@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <memory>
 #include <shared_mutex>
 
 namespace relay {
@@ -18,7 +19,7 @@ State& state() {
     pthread_atfork([] { state().working.lock(); }, [] { state().working.unlock(); },
                    [] {
                      state().generation.fetch_add(1, std::memory_order_relaxed);
-                     state().working.unlock();
+                     std::construct_at(&state().working);  // it knows its owner by a thread that the child lacks
                    });
     return made;
   }();

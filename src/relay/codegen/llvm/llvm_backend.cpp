@@ -10,8 +10,11 @@
 
 namespace relay::codegen {
 
-LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier)
-    : target_(std::move(target)), tier_(tier), is_linked_(is_linked(target_)) {
+LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier, double most_operations)
+    : target_(std::move(target)),
+      tier_(tier),
+      most_operations_(most_operations),
+      is_linked_(is_linked(target_)) {
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
 }
 
@@ -31,10 +34,8 @@ Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
   return ok();
 }
 
-// Fast code takes a few times as long to run. Beyond this many operations, a run loses more than the compilation gains.
 Tier LlvmBackend::tier_of(const loop::Kernel& kernel) const {
-  constexpr double most_operations = 5e5;
-  return tier_ == Tier::Fast && operations(kernel) > most_operations ? Tier::Full : tier_;
+  return tier_ == Tier::Fast && operations(kernel) > most_operations_ ? Tier::Full : tier_;
 }
 
 static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {
@@ -200,8 +201,8 @@ Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, con
   return link_file(objects, form);
 }
 
-std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier) {
-  return std::make_unique<LlvmBackend>(target, threads, tier);
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier, double most_operations) {
+  return std::make_unique<LlvmBackend>(target, threads, tier, most_operations);
 }
 
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,

@@ -11,6 +11,7 @@
 
 #include "relay/base/interrupt.h"
 #include "relay/codegen/backend.h"
+#include "relay/codegen/llvm/llvm.h"
 
 namespace relay::codegen {
 
@@ -18,7 +19,8 @@ class ObjectWriter;
 
 class LlvmBackend : public Backend {
  public:
-  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full);
+  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full,
+              double most_operations = most_fast_operations);
   ~LlvmBackend() override;
 
   Status check(const loop::Kernel& kernel, const std::string& text) override;
@@ -58,6 +60,7 @@ class LlvmBackend : public Backend {
 
   const TargetDesc target_;
   const Tier tier_;
+  const double most_operations_;  // of a kernel with fast code
   const bool is_linked_;  // LLVM's back end for the target is part of this program
   const InterruptFlag interrupt_ = interrupt_flag;
   // By text: a kernel that was checked, until it begins.
