@@ -296,6 +296,9 @@ bench-torch: setup product build/models-torch/ready ## Compare torch.compile's b
 bench-serve: setup product ## Compare latencies of the model server under load with ONNX Runtime behind the same front end
 	@$(PYTHON) bench/serve.py
 
+bench-first: setup product ## Compare the time to the first result with ONNX Runtime, with an empty cache
+	@$(PYTHON) bench/first_results.py
+
 bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime
 	@$(PYTHON) bench/sizes.py
 

@@ -98,6 +98,7 @@ constexpr auto target_name = [](const TargetDesc& target) { return target.name; 
 constexpr auto mode_name = [](driver::Mode mode) { return driver::name(mode); };
 constexpr auto precision_name = [](driver::Precision precision) { return driver::name(precision); };
 constexpr auto numerics_name = [](lower::Numerics numerics) { return lower::name(numerics); };
+constexpr auto tier_name = [](driver::Tier tier) { return driver::name(tier); };
 constexpr auto executor_name = [](const std::optional<runtime::Executor>& e) {
   return e ? runtime::name(*e) : "compiled";
 };
@@ -109,6 +110,8 @@ template <>
 struct Keyword<driver::Precision> : Named<driver::Precision, driver::find_precision, precision_name> {};
 template <>
 struct Keyword<lower::Numerics> : Named<lower::Numerics, driver::find_numerics, numerics_name> {};
+template <>
+struct Keyword<driver::Tier> : Named<driver::Tier, driver::find_tier, tier_name> {};
 template <>
 struct Keyword<std::optional<runtime::Executor>>
     : Named<std::optional<runtime::Executor>, driver::find_executor, executor_name> {};

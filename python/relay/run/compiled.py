@@ -148,6 +148,16 @@ class Compiled:
         return self._core.executor
 
     @property
+    def tier(self) -> str:
+        """The code that the next call runs: "fast" or "full" (docs/first-results.md)."""
+        return self._core.tier
+
+    def wait(self) -> Compiled:
+        """Waits for the full code of a model that was compiled with `tier="auto"`, and returns the model."""
+        self._core.wait()
+        return self
+
+    @property
     def cached(self) -> str | None:
         """The cache file that the model was loaded from, or None if it was compiled now or is a separate artifact."""
         return self._core.cached or None

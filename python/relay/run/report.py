@@ -30,7 +30,7 @@ class Report(dict):
         lines = [
             sizes,
             f"for {target['name']}, {_counted(self['threads'], 'thread')}, level {self['opt_level']}, "
-            f"{self['numerics']}, {self['executor']} executor",
+            f"{self['numerics']}, {self['executor']} executor, {self['tier']} code",
             f"constants: {_bytes(constants['bytes'])}, of a model with {_bytes(constants['model_bytes'])}",
         ]
         if self["ms"]["total"] is not None:

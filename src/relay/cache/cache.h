@@ -57,6 +57,10 @@ class Cache {
   static Result<std::unique_ptr<Cache>> open(const std::string& folder, int64_t max_bytes);
   ~Cache();
   Cache(const Cache&) = delete;
+  // Opens the same cache again, on any thread, also after this object is destroyed.
+  std::function<Result<std::unique_ptr<Cache>>()> opener() const {
+    return [folder = folder_, bytes = max_bytes_] { return open(folder, bytes); };
+  }
 
   Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
   // Writes the artifact and returns its entry. Fails if it cannot be kept: because files changed since they were read,

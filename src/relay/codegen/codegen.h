@@ -20,6 +20,7 @@ namespace relay::codegen {
 // The functions that the runtime calls, and the library in which it finds them.
 using runtime::KernelFn;
 using runtime::KernelLibrary;
+using runtime::Tier;
 
 // A target: its name and a function that describes the machine. Each has a line in driver/targets.def.
 struct TargetDef {

@@ -80,15 +80,16 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
-static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads) {
+static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads, runtime::Tier tier) {
   if (codegen::is_opencl(target)) return codegen::opencl_backend(target);
-  return codegen::llvm_backend(target, threads);
+  return codegen::llvm_backend(target, threads, tier);
 }
 
-static std::shared_ptr<codegen::Backend> new_backend(const Options& options) {
+static std::shared_ptr<codegen::Backend> new_backend(const Options& options,
+                                                     runtime::Tier tier = runtime::Tier::Full) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
-  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores());
+  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier);
 }
 
 static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
@@ -270,6 +271,12 @@ static std::string tuned_note(const CompileReport& report, const cache::TuningRe
                 report.groups.size(), tuned == 1 ? "is" : "are", date);
 }
 
+// The tier of the code that the first run uses.
+static runtime::Tier first_tier(const Options& options) {
+  const bool is_full = options.run.tier == Tier::Full || codegen::is_opencl(options.lower.target);
+  return is_full ? runtime::Tier::Full : runtime::Tier::Fast;
+}
+
 Result<Compiled> compile(const ir::Module& module, const Options& options) {
   RELAY_RETURN_IF_ERROR(runtime::check_thread_setting());
   RELAY_RETURN_IF_ERROR(runtime::check_threads(options.run.threads));
@@ -296,7 +303,8 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   // Groups to loops.
   double begin = measure::now();
   RELAY_ASSIGN(traced, with_named_schedules(out.module, entry, traced));
-  out.backend = new_backend(options);
+  out.tier = first_tier(options);
+  out.backend = new_backend(options, out.tier);
   RELAY_ASSIGN(build::LoweredProgram lowered, lower_program(out.module, entry, traced, out.backend));
   report.lower_ms = (measure::now() - begin) * 1e3;
   for (const exec::LoweredSegment& s : lowered.segments) {
@@ -314,6 +322,8 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
 
   // Work on constants, done now.
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options, out.backend));
+  if (out.built.program->devices.size() > 1 && out.tier == runtime::Tier::Fast)  // code is exchanged on the host only
+    out.tier = runtime::Tier::Full, out.backend = new_backend(options);
   if (!options.run.donate.empty()) {
     runtime::Program program = *out.built.program;
     RELAY_ASSIGN(program.donations, donations(program, options.run.donate));
@@ -334,12 +344,35 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   return out;
 }
 
+Compiled with_full_code(Compiled compiled, const Options& options) {
+  compiled.backend = new_backend(options), compiled.tier = runtime::Tier::Full;
+  return compiled;
+}
+
+Compiled without_executable(const Compiled& compiled) {
+  Compiled out = compiled;
+  out.executable = nullptr, out.backend = nullptr;
+  return out;
+}
+
+Result<std::shared_ptr<const runtime::KernelLibrary>> kernels_of(const Compiled& compiled) {
+  RELAY_ASSIGN(std::shared_ptr<runtime::KernelLibrary> library,
+               compiled.backend->compile(compiled.built.kernels, nullptr));
+  return std::shared_ptr<const runtime::KernelLibrary>(std::move(library));
+}
+
 // Loops to machine code.
 Status make_executable(Compiled& compiled, const Options& options) {
   double begin = measure::now();
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   build.backend = std::move(compiled.backend);
+  build.tier = compiled.report.tier = compiled.tier;
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
+  if (compiled.tier == runtime::Tier::Fast && options.run.tier == Tier::Auto)
+    compiled.executable->set_upgrade(upgrade(
+        compiled.executable->code(), [program = without_executable(compiled), options] {
+          return kernels_of(with_full_code(program, options));
+        }));
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   compiled.report.executor = compiled.executable->executor();
   return ok();
@@ -384,18 +417,24 @@ FileForm form_for(const std::string& path) {
   return path.ends_with(".c") ? FileForm::CSource : FileForm::Artifact;
 }
 
-Status save(const Compiled& compiled, FileForm form, const std::string& path) {
+Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier) {
   const TargetDesc& target = compiled.report.target;
-  const std::shared_ptr<codegen::Backend> backend =
-      compiled.backend ? compiled.backend : new_backend(target, compiled.report.threads);
-  if (form == FileForm::Artifact)
+  const std::shared_ptr<codegen::Backend> backend = compiled.backend && compiled.tier == tier
+                                                        ? compiled.backend
+                                                        : new_backend(target, compiled.report.threads, tier);
+  if (form == FileForm::Artifact) {
+    CompileReport report = compiled.report;
+    report.tier = tier;
+    std::vector<runtime::Note> notes = {{report_note, json(report, false)},
+                                        {interface_note, interface_text(compiled.module)}};
+    if (tier == runtime::Tier::Fast) notes.push_back({fast_note, ""});
     return exec::save(compiled.built,
                       {.target = target,
                        .threads = compiled.report.threads,
                        .executor = compiled.report.executor,
                        .backend = backend},
-                      {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
-                      path);
+                      std::move(notes), path);
+  }
   if (form == FileForm::CProject)
     return Diagnostic{DiagnosticKind::bad_option,
                       "a C project is written by the command line only",

@@ -7,6 +7,7 @@
 
 #include "relay/build/provenance.h"
 #include "relay/driver/options.h"
+#include "relay/driver/upgrade.h"
 #include "relay/exec/build.h"
 #include "relay/lower/lower.h"
 
@@ -69,6 +70,7 @@ struct CompileReport {
   int64_t model_bytes = 0;              // of the model's own constants
   int64_t functions = 0, segments = 0;  // of a program with functions; otherwise 0 and 1
   runtime::Executor executor = runtime::Executor::Graph;
+  runtime::Tier tier = runtime::Tier::Full;  // of the first run
   std::vector<DonationReport> donations;
   std::vector<std::string> notes;     // warnings of passes and similar messages
   std::vector<std::string> refusals;  // groups that are slower than they could be, with the reason (lower::Refusal)
@@ -90,6 +92,7 @@ struct Compiled {
   exec::Built built;
   // Has begun to compile the kernels; null after make_executable().
   std::shared_ptr<codegen::Backend> backend;
+  runtime::Tier tier = runtime::Tier::Full;  // of the backend's code
   CompileReport report;
 };
 
@@ -111,14 +114,21 @@ Result<build::LoweredProgram> lower_program(const ir::Module& module, const buil
 Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir::Module& module,
                                   const Options& options, const std::shared_ptr<codegen::Backend>& backend = nullptr);
 Result<Compiled> compile(const ir::Module& module, const Options& options);
+// The program, to be compiled again later.
+Compiled without_executable(const Compiled& compiled);
+// The same with a backend for full code. `options`: of compile().
+Compiled with_full_code(Compiled compiled, const Options& options);
+// The kernels of a program with a backend, linked into this process.
+Result<std::shared_ptr<const runtime::KernelLibrary>> kernels_of(const Compiled& compiled);
 // The last step of compile() if run.make_executable: machine code in this process.
 Status make_executable(Compiled& compiled, const Options& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 
-// The notes of an artifact (runtime/artifacts/artifact.h): the report as JSON, and a program with @main's
-// parameters and the data types.
+// The notes of an artifact (runtime/artifacts/artifact.h): the report as JSON, and a program with @main's parameters and
+// the data types.
 constexpr const char *report_note = "report", *interface_note = "interface";
+constexpr const char* fast_note = "fast code";  // only of those in the cache whose code is fast
 
 // File formats for a compiled model.
 enum class FileForm : uint8_t {
@@ -132,6 +142,8 @@ const char* name(FileForm form);                             // "artifact", "so"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
 // The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
 FileForm form_for(const std::string& path);
-Status save(const Compiled& compiled, FileForm form, const std::string& path);
+// `tier`: of the code in the file, which is full for people.
+Status save(const Compiled& compiled, FileForm form, const std::string& path,
+            runtime::Tier tier = runtime::Tier::Full);
 
 }  // namespace relay::driver

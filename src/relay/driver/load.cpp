@@ -1,5 +1,6 @@
 #include "relay/driver/load.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -196,7 +197,10 @@ Result<std::string> note(const runtime::Artifact& artifact, const std::string& n
 
 Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options) {
   RELAY_ASSIGN(model.artifact, runtime::open_artifact(path));
-  RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, options));
+  runtime::ExecutableOptions with_tier = options;
+  if (std::ranges::find(model.artifact.notes, fast_note, &runtime::Note::name) != model.artifact.notes.end())
+    with_tier.tier = runtime::Tier::Fast;
+  RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, with_tier));
   model.form = ModelForm::Artifact;
   RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
   RELAY_ASSIGN(model.interface, text::parse(text));

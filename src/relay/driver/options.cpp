@@ -64,8 +64,26 @@ Result<std::optional<runtime::Executor>> find_executor(const std::string& text) 
   return bad_option(format("there is no executor '{}'", text), "the executors are compiled, graph, vm and aot");
 }
 
-runtime::ExecutableOptions executable_options(const RunOptions& options) {
-  return {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit};
+const char* name(Tier tier) {
+  switch (tier) {
+    case Tier::Fast: return "fast";
+    case Tier::Full: return "full";
+    case Tier::Auto: return "auto";
+  }
+  return "?";
+}
+
+Result<Tier> find_tier(const std::string& text) {
+  for (Tier tier : {Tier::Fast, Tier::Full, Tier::Auto})
+    if (text == name(tier)) return tier;
+  return bad_option(format("there is no tier '{}'", text), "the tiers are fast, full and auto");
+}
+
+runtime::ExecutableOptions executable_options(const RunOptions& options, runtime::Tier tier) {
+  return {.threads = options.threads,
+          .executor = options.executor,
+          .memory_limit = options.memory_limit,
+          .tier = tier};
 }
 
 }  // namespace relay::driver

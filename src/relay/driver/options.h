@@ -204,11 +204,21 @@ struct LowerOptions {
   };
 };
 
+// The machine code that runs (docs/first-results.md).
+enum class Tier : uint8_t {
+  Fast,  // compiled quickly, for one or few runs
+  Full,
+  Auto,  // fast code for the first runs, then full code
+};
+const char* name(Tier tier);  // "fast", "full", "auto"
+Result<Tier> find_tier(const std::string& text);
+
 // The program and its runs.
 struct RunOptions {
   int threads = 0;
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;
+  Tier tier = Tier::Full;
   Donated donate{};
   bool make_executable = true;
   std::vector<std::string> output_names{};
@@ -229,6 +239,14 @@ struct RunOptions {
               .for_artifact = true,
               .only_verb = "run",
               .not_in_key = "each run has its own limit"}),
+      option("tier", &RunOptions::tier,
+             "Machine code that runs: fast, compiled in less time; full; or auto, which begins with fast code and "
+             "replaces it by full code between runs, compiled in the background. Results have the same bits "
+             "(docs/first-results.md)",
+             {.value = "fast|full|auto",
+              .text = "auto",
+              .only_verb = "run",
+              .not_in_key = "saved models have full code, and the cache replaces fast code"}),
       option("donate", &RunOptions::donate,
              "Inputs that the caller hands over with each call, by name, so that results may use their memory. In a "
              "list, any result of the same type may take an input. With {\"cache\": 1} or {\"cache\": \"new_cache\"}, "
@@ -281,6 +299,7 @@ Result<lower::Numerics> find_numerics(const std::string& text);  // "fp32", "fas
 Result<std::optional<runtime::Executor>> find_executor(
     const std::string& text);  // "compiled" (unset), "graph", "vm", "aot"
 
-runtime::ExecutableOptions executable_options(const RunOptions& options);
+// `tier`: of the code that the executable gets.
+runtime::ExecutableOptions executable_options(const RunOptions& options, runtime::Tier tier = runtime::Tier::Full);
 
 }  // namespace relay::driver

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "relay/base/fork_guard.h"
 #include "relay/external/generators.h"
 #include "relay/frontend/common/limits.h"
 #include "relay/input/files.h"
@@ -104,18 +105,21 @@ static std::string for_people(const Options& options) {
 
 static const std::string& message(const Diagnostics& errors) { return errors[0].message; }
 
-static cache::NewModel to_keep(const ReadyModel& ready, const Options& options, double since) {
-  const CompileReport& report = ready.compiled->report;
+static cache::NewModel to_keep(const Model& model, const Compiled& compiled, const Options& options, double since,
+                               runtime::Tier tier) {
+  const CompileReport& report = compiled.report;
   std::vector<std::string> notes = report.notes;
-  for (const Diagnostic& warning : ready.model.warnings) notes.push_back(warning.message);
-  return {.model = ready.model.path,
-          .files = ready.model.files,
+  for (const Diagnostic& warning : model.warnings) notes.push_back(warning.message);
+  return {.model = model.path,
+          .files = model.files,
           .read_since = since,
           .options = for_people(options),
           .notes = std::move(notes),
           .compile_ms = report.total_ms(),
           .weight_bytes = report.constant_bytes,
-          .write_artifact = [&](const std::string& path) { return save(*ready.compiled, FileForm::Artifact, path); }};
+          .write_artifact = [&, tier](const std::string& path) {
+            return save(compiled, FileForm::Artifact, path, tier);
+          }};
 }
 
 // True if it calls operators, or functions for code generators, that this process has defined: another process may
@@ -133,7 +137,7 @@ static bool means_something_here_only(const ir::Module& module) {
 }
 
 // Fills in the model that the cache has for this request, or a note. Returns true if there is one. `cache` becomes null
-// if it cannot be used.
+// if it cannot be used. An entry with fast code is one only if the options allow such code.
 static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, const std::string& request,
                                   const Options& options, cache::Cache*& cache) {
   const double begin = measure::now();
@@ -151,6 +155,10 @@ static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, cons
     RELAY_RETURN_IF_ERROR(cache->remove(**found));
     return false;
   }
+  if (options.run.tier == Tier::Full && out.model.executable->tier() == runtime::Tier::Fast) {
+    out.model = {};
+    return false;
+  }
   out.executable = out.model.executable;
   out.model.path = path, out.model.files = {path};
   out.model.ms = (measure::now() - begin) * 1e3;
@@ -158,9 +166,40 @@ static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, cons
   return true;
 }
 
-// Compiles the model, and adds it to the cache if there is one.
+using Kernels = Result<std::shared_ptr<const runtime::KernelLibrary>>;
+using OpenCache = std::function<Result<std::unique_ptr<cache::Cache>>()>;
+
+// Full code, which also replaces fast code in the cache.
+static Kernels keep_full(const Model& model, const Compiled& full, const Options& options, double since,
+                         const std::string& request, const OpenCache& open) {
+  RELAY_ASSIGN(const std::shared_ptr<const runtime::KernelLibrary> kernels, kernels_of(full));
+  const ForkGuard guard;
+  if (Result<std::unique_ptr<cache::Cache>> cache = open())  // without a cache, this process has full code all the same
+    (void)(*cache)->store(to_keep(model, full, options, since, runtime::Tier::Full), request);
+  return kernels;
+}
+
+// Full code of a model that the cache has with fast code: the model is read again.
+static Kernels compile_again(const std::string& path, Options options, const std::string& request,
+                             const OpenCache& open) {
+  options.run.tier = Tier::Full, options.run.make_executable = false;
+  const double since = cache::clock_now();
+  RELAY_ASSIGN(const Model model, load_model(path, options));
+  options.run.output_names = model.output_names;
+  RELAY_ASSIGN(const Compiled full, compile(model.module, options));
+  return keep_full(model, full, options, since, request, open);
+}
+
+// Lets the executable exchange its code, if it is to and has fast code.
+static void plan_upgrade(ReadyModel& ready, const Options& options, CompileFull compile) {
+  if (options.run.tier == Tier::Auto && ready.executable->tier() == runtime::Tier::Fast)
+    ready.executable->set_upgrade(upgrade(ready.executable->code(), std::move(compile)));
+}
+
+// Compiles the model, and adds it to the cache if there is one. `keeps_fast`: also if its code is fast; then a later
+// process must be able to read the model again.
 static Status compile_into_cache(ReadyModel& out, Options options, double since, const std::string& request,
-                                 cache::Cache* cache) {
+                                 cache::Cache* cache, bool keeps_fast) {
   if (!cache || means_something_here_only(out.model.module)) {
     RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
     out.executable = out.compiled->executable;
@@ -170,19 +209,32 @@ static Status compile_into_cache(ReadyModel& out, Options options, double since,
   RELAY_RETURN_IF_ERROR(check_runs_here(options.lower.target));
   options.run.make_executable = false;
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
+  const runtime::Tier tier = out.compiled->tier;
+  const bool is_full = tier == runtime::Tier::Full;
+  CompileFull later;
+  if (!is_full)
+    later = [model = out.model, program = without_executable(*out.compiled), options, since, request,
+             open = cache->opener()] {
+      return keep_full(model, with_full_code(program, options), options, since, request, open);
+    };
   const double begin = measure::now();
-  Result<cache::CachedModel> kept = cache->store(to_keep(out, options, since), request);
-  Result<std::shared_ptr<runtime::Executable>> loaded =
-      kept ? runtime::load_executable(kept->artifact, executable_options(options.run)) : kept.errors();
-  if (loaded) {
-    out.compiled->backend = nullptr;
-    out.executable = out.compiled->executable = *loaded;
-    out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
-    return ok();
+  if (is_full || keeps_fast) {
+    Result<cache::CachedModel> kept = cache->store(to_keep(out.model, *out.compiled, options, since, tier), request);
+    Result<std::shared_ptr<runtime::Executable>> loaded =
+        kept ? runtime::load_executable(kept->artifact, executable_options(options.run, tier)) : kept.errors();
+    if (loaded) {
+      out.compiled->backend = nullptr;
+      out.executable = out.compiled->executable = *loaded;
+      out.compiled->report.tier = tier;
+      out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
+      plan_upgrade(out, options, std::move(later));
+      return ok();
+    }
+    out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
   }
-  out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
   RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
   out.executable = out.compiled->executable;
+  plan_upgrade(out, options, std::move(later));
   return ok();
 }
 
@@ -202,7 +254,12 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   const double since = cache::clock_now();
   if (cache) {
     RELAY_ASSIGN(bool found, find_in_cache(out, path, request, options, cache));
-    if (found) return out;
+    if (found) {
+      plan_upgrade(out, options, [path, options, request, open = cache->opener()] {
+        return compile_again(path, options, request, open);
+      });
+      return out;
+    }
   }
   Result<Model> model = load_model(path, options);
   if (!model) return model.errors();
@@ -211,7 +268,7 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   out.executable = out.model.executable;
   if (out.executable) return out;
   options.run.output_names = out.model.output_names;
-  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request, cache));
+  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request, cache, !python_package(out.model.form)));
   return out;
 }
 
@@ -223,7 +280,8 @@ Result<std::optional<ReadyModel>> find_ready(const BuiltModel& model, const Opti
   RELAY_RETURN_IF_ERROR(check_options(options));
   ReadyModel out;
   cache::Cache* usable = &cache;
-  RELAY_ASSIGN(bool found, find_in_cache(out, model.path, request_of(model, options), options, usable));
+  RELAY_ASSIGN(bool found,
+               find_in_cache(out, model.path, request_of(model, options), options, usable));
   return found ? std::optional(std::move(out)) : std::nullopt;
 }
 
@@ -232,7 +290,7 @@ Result<ReadyModel> compile_and_keep(const BuiltModel& model, ir::Module module, 
   ReadyModel out;
   out.model.path = model.path, out.model.files = model.files;
   out.model.module = std::move(module);
-  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request_of(model, options), cache));
+  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request_of(model, options), cache, false));
   return out;
 }
 

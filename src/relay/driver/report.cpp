@@ -86,6 +86,7 @@ std::string json(const CompileReport& report, bool times) {
       {"opt_level", report.opt_level},
       {"numerics", lower::name(report.numerics)},
       {"executor", runtime::name(report.executor)},
+      {"tier", runtime::name(report.tier)},
       {"counts", {{"groups", counts.groups}, {"kernels", counts.kernels}, {"calls", counts.calls}}},
       {"passes", passes},
       {"groups", groups},

@@ -79,7 +79,10 @@ Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const Bui
   }
   return runtime::Executable::create(
       built.program, code,
-      {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit});
+      {.threads = options.threads,
+       .executor = options.executor,
+       .memory_limit = options.memory_limit,
+       .tier = options.tier});
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const LoweredFunction& lowered, const BuildOptions& options) {

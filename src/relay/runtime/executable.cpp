@@ -76,7 +76,7 @@ Result<std::shared_ptr<Executable>> Executable::create(std::shared_ptr<const Pro
   RELAY_RETURN_IF_ERROR(validate(*program));
   bool graph = program->is_graph();
   if (options.executor == Executor::Vm && graph) program = std::make_shared<const Program>(with_function(*program));
-  RELAY_ASSIGN(LinkedProgram linked, link(std::move(program), std::move(library)));
+  RELAY_ASSIGN(LinkedProgram linked, link(std::move(program), std::move(library), options.tier));
   linked.memory_limit = options.memory_limit;
   Executor executor = options.executor.value_or(graph ? Executor::Graph : linked.native ? Executor::Aot : Executor::Vm);
   if (graph && executor == Executor::Aot) executor = Executor::Graph;
@@ -430,6 +430,7 @@ Status Executable::place_outputs(const Plan& plan, std::span<const Tensor> input
 }
 
 Status Executable::run_graph(std::span<const Tensor> inputs, std::span<Tensor> outputs, const RunOptions& options) {
+  if (upgrade_) upgrade_->before_run();
   Clock::time_point start = Clock::now();
   bool planned = false;
   RELAY_ASSIGN(std::shared_ptr<Prepared> prepared, prepare(inputs, planned));

@@ -31,6 +31,7 @@ struct ExecutableOptions {
   // The limit in bytes on the weights, temporaries and results of a segment together; 0 if unlimited. A segment that
   // would exceed it is not run. (Values that a program with functions keeps are not counted.)
   int64_t memory_limit = 0;
+  Tier tier = Tier::Full;  // of the library's kernels
 };
 
 struct RunOptions {
@@ -53,6 +54,15 @@ struct PortInfo {
 };
 
 struct FunctionMachine;
+
+// Work in the background that exchanges the code of an executable. The destructor stops it.
+class Upgrade {
+ public:
+  virtual ~Upgrade() = default;
+  virtual void before_run() = 0;
+  // Begins the work, if it has not begun, and waits for its end. Returns its errors.
+  virtual Status wait() = 0;
+};
 
 class Executable {
  public:
@@ -87,6 +97,13 @@ class Executable {
   std::optional<size_t> input_of(size_t output) const { return input_of_[output]; }
   Executor executor() const { return executor_; }
   bool runs_as_graph() const { return executor_ == Executor::Graph; }
+  // The tier of the kernels that the next run calls.
+  Tier tier() const { return linked_.code->now()->tier; }
+  const std::shared_ptr<KernelCode>& code() const { return linked_.code; }
+  // Keeps work that exchanges code(). Must be called before the first run, once.
+  void set_upgrade(std::unique_ptr<Upgrade> upgrade) { upgrade_ = std::move(upgrade); }
+  // Waits until the code is not exchanged any more.
+  Status wait_for_upgrade() { return upgrade_ ? upgrade_->wait() : ok(); }
 
  private:
   struct Prepared;  // everything for one tuple of input shapes
@@ -131,6 +148,7 @@ class Executable {
   std::list<std::shared_ptr<Prepared>> prepared_;    // most recently used first
   std::vector<Arena> arenas_;
   std::vector<std::unique_ptr<FunctionMachine>> machines_;  // idle ones; each run takes one
+  std::unique_ptr<Upgrade> upgrade_;                        // null if there is none
 };
 
 // The VM. A runtime built without it (without_vm.cpp instead of with_vm.cpp) returns incompatible_artifact.

@@ -9,6 +9,13 @@
 
 namespace relay::runtime {
 
+// The effort that was spent on machine code. Both compute the same bits.
+enum class Tier : uint8_t {
+  Fast,  // compiles quickly: for the first runs
+  Full,
+};
+const char* name(Tier tier);  // "fast", "full"
+
 // Runs tasks [begin, end) of a kernel. `params`: the arrays, in the kernel's order. `shape`: the values of its shape
 // variables. `scratch`: 64-byte aligned memory of the calling thread, as large as the kernel states.
 using KernelFn = void (*)(void* const* params, const int64_t* shape, int64_t begin, int64_t end, void* scratch);

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 static double us(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
-    : linked_(linked), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
+    : linked_(linked), code_(linked.code->now()), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
   size_t slots = 0;
   for (const Step& in : f.steps) slots += in.args.count;
@@ -57,7 +57,7 @@ SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, cons
         c.when = c.params + in.args.count - 1;
         c.when_bytes = plan.bytes[f.operands[in.args.begin + in.args.count - 1]];
       }
-      c.kernel = linked.kernels[in.kernel];
+      c.kernel = code_->kernels[in.kernel];
       c.shape = plan.sizes.data() + in.sizes.begin, c.sizes = in.sizes.count;
       c.tasks = plan.sizes[in.tasks];
       c.scratch_bytes = program.kernels[in.kernel].scratch_bytes;
@@ -337,7 +337,20 @@ void SegmentRunner::run_measured(const RunState& state) {
   }
 }
 
+// The choices of threads were made with the old code.
+void SegmentRunner::use(const KernelCode::Table* code) {
+  code_ = code;
+  const Segment& f = linked_.program->segments[segment_];
+  for (Call& c : calls_) {
+    if (c.kernel == nullptr) continue;
+    c.kernel = code_->kernels[f.steps[c.step].kernel];
+    c.threads = {};
+  }
+  measuring_ = true, decided_runs_ = 0;
+}
+
 Status SegmentRunner::run(const RunState& state) {
+  if (const KernelCode::Table* now = linked_.code->now(); now != code_) use(now);
   bind(state);
   if (!updates_.empty()) RELAY_RETURN_IF_ERROR(begin_updates(state));
   if (!measuring_ && state.session.threads() > 1 && ++decided_runs_ == ThreadChoice::kept_runs) {

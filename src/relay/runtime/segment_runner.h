@@ -87,11 +87,13 @@ class SegmentRunner {
   Diagnostic index_error(const Call& c) const;
   void add_calls(const Segment& f, const std::vector<Call>& of_steps);
   void bind(const RunState& state);
+  void use(const KernelCode::Table* code);
   Status begin_updates(const RunState& state);
   void run_measured(const RunState& state);
   std::vector<StepTime::Memory> arrays_of(const Call& c) const;
 
   const LinkedProgram& linked_;
+  const KernelCode::Table* code_;  // the calls have its kernels
   const Plan& plan_;
   uint32_t segment_;
   std::vector<Call> calls_;

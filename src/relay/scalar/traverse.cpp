@@ -1,11 +1,13 @@
 // Traversals of expressions, which may share nodes: each node is visited once, arguments first, without recursion.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <memory_resource>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "relay/scalar/expr.h"
+#include "relay/scalar/node_table.h"
 
 namespace relay::scalar {
 
@@ -21,42 +23,77 @@ class TraversalMemory {
   std::pmr::monotonic_buffer_resource pool_{first_, sizeof first_};
 };
 
+// A node under way, and its next argument.
+using Path = std::pmr::vector<std::pair<const Expr*, size_t>>;
+
 }  // namespace
+
+// A node that only one node refers to is reached once. No table is needed for it.
+static bool may_be_shared(const Expr& e) { return e->use_count() > 1; }
 
 void visit(const Expr& root, function_ref<void(const Expr&)> f) {
   const Expr held = root;  // keeps all nodes alive, whatever f does
   if (held->args.empty()) return f(held);
+  struct Nothing {};
   TraversalMemory memory;
-  std::pmr::unordered_set<const Node*> done(&memory);
-  std::pmr::vector<std::pair<const Expr*, bool>> work(&memory);
-  work.push_back({&held, false});
-  while (!work.empty()) {
-    const auto [at, expanded] = work.back();
-    const Expr& e = *at;
-    work.pop_back();
-    if (!expanded && !e->args.empty()) {
-      if (done.count(e.get())) continue;
-      work.push_back({at, true});
-      for (size_t i = e->args.size(); i-- > 0;) work.push_back({&e->args[i], false});
+  NodeTable<Nothing> done(&memory);
+  Path path(&memory);
+  path.reserve(16);
+  // Returns false if the node has arguments, which come first.
+  auto reach = [&](const Expr& e) {
+    if (may_be_shared(e)) {
+      if (done.find(e.get())) return;
+      if (e->args.empty()) done.add(e.get(), {});
+    }
+    if (e->args.empty()) return f(e);
+    path.push_back({&e, 0});
+  };
+  reach(held);
+  while (!path.empty()) {
+    const Expr& e = *path.back().first;
+    if (size_t& next = path.back().second; next < e->args.size()) {
+      reach(e->args[next++]);
       continue;
     }
-    if (done.insert(e.get()).second) f(e);
+    path.pop_back();
+    if (may_be_shared(e)) done.add(e.get(), {});
+    f(e);
   }
 }
 
 Expr rewrite(const Expr& root, function_ref<Expr(const Expr&)> rule) {
   if (root->args.empty()) return rule(root);
+  const Expr held = root;
   TraversalMemory memory;
-  std::pmr::unordered_map<const Node*, Expr> done(&memory);
-  visit(root, [&](const Expr& e) {
-    const bool same = std::all_of(e->args.begin(), e->args.end(), [&](const Expr& a) { return done.at(a.get()) == a; });
-    if (same) return void(done.emplace(e.get(), rule(e)));
-    Exprs args;
-    args.reserve(e->args.size());
-    for (const Expr& a : e->args) args.push_back(done.at(a.get()));
-    done.emplace(e.get(), rule(with_args(e, std::move(args))));
-  });
-  return done.at(root.get());
+  NodeTable<Expr> done(&memory);
+  Path path(&memory);
+  std::pmr::vector<Expr> results(&memory);  // of the arguments of the nodes under way, in order
+  path.reserve(16), results.reserve(16);
+  auto reach = [&](const Expr& e) {
+    const bool shared = may_be_shared(e);
+    if (shared)
+      if (const Expr* known = done.find(e.get())) return results.push_back(*known);
+    if (!e->args.empty()) return path.push_back({&e, 0});
+    results.push_back(rule(e));
+    if (shared) done.add(e.get(), results.back());
+  };
+  reach(held);
+  while (!path.empty()) {
+    const Expr& e = *path.back().first;
+    if (size_t& next = path.back().second; next < e->args.size()) {
+      reach(e->args[next++]);
+      continue;
+    }
+    path.pop_back();
+    const auto first = results.end() - static_cast<std::ptrdiff_t>(e->args.size());
+    Expr made = std::equal(first, results.end(), e->args.begin())
+                    ? rule(e)
+                    : rule(with_args(e, Exprs(std::make_move_iterator(first), std::make_move_iterator(results.end()))));
+    results.erase(first, results.end());
+    if (may_be_shared(e)) done.add(e.get(), made);
+    results.push_back(std::move(made));
+  }
+  return results[0];
 }
 
 Expr substitute(const Expr& e, const std::vector<Binding>& bindings) {

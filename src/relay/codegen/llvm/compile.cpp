@@ -32,7 +32,8 @@ bool is_linked(const TargetDesc& target) {
   return back_end(target, ignored) != nullptr;
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target) {
+// Fast code: without optimisation, and instructions are selected one by one where possible.
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, Tier tier) {
   std::string error, features;
   const llvm::Target* found = back_end(target, error);
   if (!found)
@@ -44,7 +45,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(
       found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
-                                 std::nullopt, llvm::CodeGenOptLevel::Default));
+                                 std::nullopt,
+                                 tier == Tier::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  machine->setO0WantsFastISel(tier == Tier::Fast);
   return machine;
 }
 
@@ -128,8 +131,8 @@ class Writer : public ObjectWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target) {
-  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target));
+Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target, Tier tier) {
+  RELAY_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, target_machine(target, tier));
   return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(target, std::move(machine)));
 }
 

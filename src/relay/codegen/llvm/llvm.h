@@ -6,8 +6,11 @@
 
 namespace relay::codegen {
 
-// A backend with up to `threads` threads.
-std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads);
+// Fast code takes a few times as long to run. Beyond this many operations, a run loses more than the compilation gains.
+constexpr double most_fast_operations = 5e5;
+// A backend with up to `threads` threads. Fast: full code for kernels with more than `most_operations` operations.
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier = Tier::Full,
+                                      double most_operations = most_fast_operations);
 // Each of these is one call of a backend of its own.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);

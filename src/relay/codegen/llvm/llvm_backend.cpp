@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <system_error>
 
+#include "relay/base/fork_guard.h"
 #include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/rolled.h"
+#include "relay/codegen/work.h"
 
 namespace relay::codegen {
 
-LlvmBackend::LlvmBackend(TargetDesc target, int threads) : target_(std::move(target)), is_linked_(is_linked(target_)) {
+LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier, double most_operations)
+    : target_(std::move(target)),
+      tier_(tier),
+      most_operations_(most_operations),
+      is_linked_(is_linked(target_)) {
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
 }
 
@@ -27,23 +34,32 @@ Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
   return ok();
 }
 
+Tier LlvmBackend::tier_of(const loop::Kernel& kernel) const {
+  return tier_ == Tier::Fast && operations(kernel) > most_operations_ ? Tier::Full : tier_;
+}
+
+static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {
+  return tier == Tier::Fast ? rolled(kernel) : kernel;
+}
+
 void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
   if (!is_linked_) return;
   const auto known = checked_.find(text);
-  Prepared prepared{kernel};
-  if (known != checked_.end() && known->second) {
-    prepared = *std::exchange(known->second, std::nullopt);
-    prepared.kernel.name = kernel.name;
-  }
-  put(add(std::move(prepared), kernel.body));
+  const Tier tier = tier_of(kernel);
+  std::optional<Prepared> prepared;
+  if (known != checked_.end()) prepared = std::exchange(known->second, std::nullopt);
+  if (tier == Tier::Fast || !prepared) prepared = Prepared{to_compile(kernel, tier)};
+  prepared->kernel.name = kernel.name;
+  put(add(*std::move(prepared), kernel.body, tier));
   start_worker();
   constexpr size_t most_waiting = 8;  // unrolled kernels take memory
   std::unique_lock<std::mutex> lock(mutex_);
   if (queue_.size() > most_waiting) run_next(lock);
 }
 
-LlvmBackend::JobRef LlvmBackend::add(Prepared kernel, const loop::Stmt& body) {
+LlvmBackend::JobRef LlvmBackend::add(Prepared kernel, const loop::Stmt& body, Tier tier) {
   JobRef job = std::make_shared<Job>();
+  job->tier = tier;
   job->name = kernel.kernel.name, job->body = body;
   job->kernel = std::move(kernel);
   jobs_[body.get()] = job;
@@ -92,6 +108,7 @@ void LlvmBackend::run(const JobRef& job, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {
     check_interrupt();
+    const ForkGuard guard;
     job->object = object_of(*job);
   } catch (...) {
     job->failure = std::current_exception();
@@ -105,19 +122,19 @@ Result<std::string> LlvmBackend::object_of(Job& job) {
   std::unique_ptr<ObjectWriter> writer;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!idle_writers_.empty()) {
-      writer = std::move(idle_writers_.back());
-      idle_writers_.pop_back();
+    if (std::vector<std::unique_ptr<ObjectWriter>>& idle = idle_writers_[job.tier]; !idle.empty()) {
+      writer = std::move(idle.back());
+      idle.pop_back();
     }
   }
   if (!writer) {
-    RELAY_ASSIGN(writer, object_writer(target_));
+    RELAY_ASSIGN(writer, object_writer(target_, job.tier));
   }
   std::vector<loop::Kernel> kernels;
   if (job.kernel) kernels.push_back(codegen::finish(*std::exchange(job.kernel, std::nullopt)));
   RELAY_ASSIGN(std::string object, writer->write(kernels, job.functions));
   std::lock_guard<std::mutex> lock(mutex_);
-  idle_writers_.push_back(std::move(writer));
+  idle_writers_[job.tier].push_back(std::move(writer));
   return object;
 }
 
@@ -132,7 +149,8 @@ Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const l
       jobs.push_back(known->second);
       continue;
     }
-    jobs.push_back(add({k}, k.body));
+    const Tier tier = tier_of(k);
+    jobs.push_back(add({to_compile(k, tier)}, k.body, tier));
     put(jobs.back());
   }
   if (functions || jobs.empty()) {  // the linker needs a file
@@ -165,6 +183,7 @@ Result<std::shared_ptr<KernelLibrary>> LlvmBackend::compile(std::span<const loop
   std::vector<std::string> names;
   for (const loop::Kernel& k : kernels) names.push_back(k.name);
   if (functions) names.push_back(RELAY_FUNCTIONS);
+  const ForkGuard guard;
   return link_here(objects, names);
 }
 
@@ -182,8 +201,8 @@ Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, con
   return link_file(objects, form);
 }
 
-std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads) {
-  return std::make_unique<LlvmBackend>(target, threads);
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier, double most_operations) {
+  return std::make_unique<LlvmBackend>(target, threads, tier, most_operations);
 }
 
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,

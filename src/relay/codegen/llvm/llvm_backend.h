@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 
 #include "relay/base/interrupt.h"
 #include "relay/codegen/backend.h"
+#include "relay/codegen/llvm/llvm.h"
 
 namespace relay::codegen {
 
@@ -17,7 +19,8 @@ class ObjectWriter;
 
 class LlvmBackend : public Backend {
  public:
-  LlvmBackend(TargetDesc target, int threads);
+  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full,
+              double most_operations = most_fast_operations);
   ~LlvmBackend() override;
 
   Status check(const loop::Kernel& kernel, const std::string& text) override;
@@ -34,6 +37,7 @@ class LlvmBackend : public Backend {
     std::string name{};
     loop::Stmt body{};  // of the kernel as lowering made it
     const runtime::Program* functions = nullptr;
+    Tier tier = Tier::Full;
     enum class State : uint8_t { Waits, Runs, Done } state = State::Waits;
     Result<std::string> object = std::string();
     std::exception_ptr failure{};
@@ -44,7 +48,8 @@ class LlvmBackend : public Backend {
     bool is_done = true;
   };
 
-  JobRef add(Prepared kernel, const loop::Stmt& body);
+  Tier tier_of(const loop::Kernel& kernel) const;
+  JobRef add(Prepared kernel, const loop::Stmt& body, Tier tier);
   void put(const JobRef& job);
   void start_worker();
   void work(Worker& worker);
@@ -54,6 +59,8 @@ class LlvmBackend : public Backend {
   Result<std::vector<JobRef>> finished(std::span<const loop::Kernel> kernels, const runtime::Program* functions);
 
   const TargetDesc target_;
+  const Tier tier_;
+  const double most_operations_;  // of a kernel with fast code
   const bool is_linked_;  // LLVM's back end for the target is part of this program
   const InterruptFlag interrupt_ = interrupt_flag;
   // By text: a kernel that was checked, until it begins.
@@ -63,7 +70,7 @@ class LlvmBackend : public Backend {
   std::mutex mutex_;  // guards the following, and states of jobs and workers
   std::condition_variable job_done_;
   std::deque<JobRef> queue_;
-  std::vector<std::unique_ptr<ObjectWriter>> idle_writers_;
+  std::map<Tier, std::vector<std::unique_ptr<ObjectWriter>>> idle_writers_;
 };
 
 }  // namespace relay::codegen

@@ -29,7 +29,7 @@ void emit_functions(const runtime::Program& program, const TargetDesc& target, l
 
 // True if LLVM's back end for the target is linked in; llc compiles for the others.
 bool is_linked(const TargetDesc& target);
-Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target);
+Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& target, Tier tier = Tier::Full);
 // A new module with prepared kernels, and the functions of a program unless it is null. Without a machine, the module
 // has the target's triple but no data layout.
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> prepared,
@@ -49,7 +49,7 @@ class ObjectWriter {
   // must not be used again.
   virtual Result<std::string> write(std::span<const loop::Kernel> prepared, const runtime::Program* functions) = 0;
 };
-Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target);
+Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target, Tier tier);
 
 // Links object files into this process; `names`: the kernels in them, and RELAY_FUNCTIONS if they contain functions.
 std::shared_ptr<KernelLibrary> link_here(std::span<const std::string_view> objects,

@@ -34,6 +34,7 @@ static Status read_text(const Texts& texts, driver::Mode& out) { return assign(o
 static Status read_text(const Texts& texts, driver::Precision& out) {
   return assign(out, driver::find_precision(texts[0]));
 }
+static Status read_text(const Texts& texts, driver::Tier& out) { return assign(out, driver::find_tier(texts[0])); }
 static Status read_text(const Texts& texts, int64_t& out) { return assign(out, cache::parse_bytes(texts[0])); }
 
 static Status read_text(const Texts& texts, std::map<std::string, std::vector<int64_t>>& shapes) {
@@ -128,7 +129,8 @@ static CLI::Option* add_text(CLI::App& verb, const std::string& flag, const std:
                              const OptionUse& use, Texts& texts) {
   if constexpr (is_list<T>) return verb.add_option(flag, texts, help);
   std::string otherwise = use.text;
-  if constexpr (is_named<T>) otherwise = name_of(member);
+  if constexpr (is_named<T>)
+    if (otherwise.empty()) otherwise = name_of(member);
   return verb.add_option_function<std::string>(
                  flag, [&texts](const std::string& text) { texts = {text}; }, help)
       ->default_str(otherwise);
@@ -187,7 +189,8 @@ static Status read_texts(const OptionFlags& flags, Part& part) {
   driver::for_each_option_of(part, [&]<class S, class T>(const Option<S, T>& one, T& member) {
     if constexpr (is_text<T>) {
       const auto found = flags.texts.find(one.name);
-      Texts texts = found == flags.texts.end() ? Texts() : found->second;
+      if (found == flags.texts.end()) return;  // the verb lacks the flag
+      Texts texts = found->second;
       if (texts.empty() && *one.use.text) texts = {one.use.text};
       if (out && !texts.empty()) out = read_text(texts, member);
     }

@@ -260,6 +260,7 @@ static Status run(const RunOptions& options) {
                input::make_inputs(input::input_ports(executable), {with_state(options.inputs, state), options.shapes()},
                                   ready.model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
+  const runtime::Tier tier = executable.tier();
   runtime::Report what;
   double begin = measure::now();
   RELAY_ASSIGN(runtime::Value result,
@@ -276,6 +277,7 @@ static Status run(const RunOptions& options) {
                 {"copies", what.transfers},
                 {"copied_bytes", what.transferred_bytes},
                 {"cached", ready.cached.has_value()},
+                {"tier", runtime::name(tier)},
                 {"read_ms", ready.model.ms},
                 {"compile_ms", compile_ms},
                 {"run_ms", ms}};
@@ -291,8 +293,14 @@ static Status run(const RunOptions& options) {
                      : ready.cached ? format("from the cache {} (compiling took {})", milliseconds(ready.model.ms),
                                              milliseconds(ready.cached->compile_ms))
                                     : format("read {}", milliseconds(ready.model.ms));
-  print_message(format("{}{}, {}: {}, run {}{}", where, copies_text(what), in_words(executable.executor()), read,
-                       milliseconds(ms), what.planned ? " (the first run, with memory planning)" : ""));
+  print_message(format("{}{}, {}: {}, run {}{}{}", where, copies_text(what), in_words(executable.executor()), read,
+                       milliseconds(ms), tier == runtime::Tier::Fast ? " with fast code" : "",
+                       what.planned ? " (the first run, with memory planning)" : ""));
+  // A second use is likely to be followed by others.
+  if (!ready.cached || tier == runtime::Tier::Full || compilation.run.tier != driver::Tier::Auto) return ok();
+  begin = measure::now();
+  RELAY_RETURN_IF_ERROR(executable.wait_for_upgrade());
+  print_message(format("compiled full code for later runs in {}", milliseconds((measure::now() - begin) * 1e3)));
   return ok();
 }
 

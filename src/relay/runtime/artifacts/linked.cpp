@@ -54,7 +54,8 @@ static Status link_devices(LinkedProgram& linked, std::vector<bool>& on_host) {
   return ok();
 }
 
-Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library) {
+Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library,
+                           Tier tier) {
   RELAY_ASSIGN(program, with_constants(std::move(program), library.get()));
   LinkedProgram linked;
   linked.program = program;
@@ -62,17 +63,7 @@ Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_p
   for (const Tensor& c : program->constants) linked.constant_bytes += static_cast<int64_t>(c.bytes());
   std::vector<bool> on_host(program->kernels.size(), true);
   RELAY_RETURN_IF_ERROR(link_devices(linked, on_host));
-  for (const KernelEntry& kernel : program->kernels) {
-    if (!on_host[linked.kernels.size()]) {
-      linked.kernels.push_back(nullptr);
-      continue;
-    }
-    KernelFn fn = library ? library->find(kernel.name) : nullptr;
-    if (fn == nullptr)
-      return Diagnostic{DiagnosticKind::corrupt_file, format("the code has no kernel `{}`", kernel.name), {}, {}, {},
-                        "compile the model again"};
-    linked.kernels.push_back(fn);
-  }
+  RELAY_ASSIGN(linked.code, KernelCode::create(program, std::move(on_host), library, tier));
   for (const ExternalEntry& entry : program->externals) {
     RELAY_ASSIGN(std::shared_ptr<const External> loaded, load_external(entry, program->constants));
     linked.externals.push_back(std::move(loaded));

@@ -7,7 +7,7 @@
 #include "relay/runtime/devices/device_memory.h"
 #include "relay/runtime/external.h"
 #include "relay/runtime/functions/value.h"
-#include "relay/runtime/kernel.h"
+#include "relay/runtime/kernel_code.h"
 #include "relay/runtime/program/planner.h"
 #include "relay/runtime/program/program.h"
 
@@ -21,9 +21,8 @@ struct LinkedDevice {
 
 struct LinkedProgram {
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const KernelLibrary> library;
-  // By index of Program::kernels; null for those that only other devices run.
-  std::vector<KernelFn> kernels;
+  std::shared_ptr<const KernelLibrary> library;  // the first one: of the functions, and of other devices
+  std::shared_ptr<KernelCode> code;              // of the kernels that the host runs
   std::vector<uint32_t> device_numbers;  // by index of Program::devices: their numbers in this process
   std::vector<LinkedDevice> devices;     // by index of Program::devices; empty if there is only the host
   std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
@@ -45,7 +44,8 @@ struct LinkedProgram {
 
 // `program` is valid. corrupt_file if the library lacks a kernel, not_supported if a device is not there,
 // incompatible_artifact if its functions are for another version of native.h.
-Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library);
+Result<LinkedProgram> link(std::shared_ptr<const Program> program, std::shared_ptr<const KernelLibrary> library,
+                           Tier tier = Tier::Full);
 
 // The plan of a segment; out_of_memory, with the largest consumers, if it needs more than the limit.
 Result<Plan> plan_within_limit(const LinkedProgram& linked, const Segment& segment, std::vector<int64_t> variables);

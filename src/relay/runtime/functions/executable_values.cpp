@@ -12,6 +12,7 @@ namespace relay::runtime {
 using Clock = std::chrono::steady_clock;
 
 Result<Value> Executable::run_function(uint32_t function, std::vector<Value> args, const RunOptions& options) {
+  if (upgrade_) upgrade_->before_run();
   Clock::time_point start = Clock::now();
   std::unique_ptr<FunctionMachine> machine;
   {
