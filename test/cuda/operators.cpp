@@ -95,10 +95,11 @@ int write_all(const Settings& settings, const TargetDesc& target) {
 
 int run(const Settings& settings) {
   const Result<TargetDesc> target = driver::find_target(settings.target);
-  if (!target || !target->gpu) return std::cout << "no GPU: " << settings.target << "\n", 1;
+  const target::GpuFigures* gpu = target ? target::gpu_figures(*target) : nullptr;
+  if (!gpu) return std::cout << "no GPU: " << settings.target << "\n", 1;
   if (!settings.occupancy) return write_all(settings, *target);
-  for (int registers = 0; registers <= target->gpu->thread_registers; ++registers)
-    std::cout << target::occupancy(*target->gpu, codegen::ptx_block, registers, 0).part << "\n";
+  for (int registers = 0; registers <= gpu->thread_registers; ++registers)
+    std::cout << target::occupancy(*gpu, codegen::ptx_block, registers, 0).part << "\n";
   return 0;
 }
 

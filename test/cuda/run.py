@@ -2,8 +2,9 @@
 
     run.py [--only REGEX] [--first] [--jobs N] [--networks mobilenet_v2,resnet18] [--processors sm_80]
 
-1. Every operator's examples run on the mock driver, which interprets their PTX, and equal the evaluator.
-2. NVIDIA's assembler takes the kernels of every operator and of the networks, for each processor; none may spill
+1. Relay's declarations of the driver are those of cuda.h.
+2. Every operator's examples run on the mock driver, which interprets their PTX, and equal the evaluator.
+3. NVIDIA's assembler takes the kernels of every operator and of the networks, for each processor; none may spill
    registers. A table has what the kernels use, and build/test-cuda/kernels.json has each kernel.
 
 Ends with 1 if anything failed.
@@ -55,6 +56,16 @@ def run_examples(given, pool):
     for reason, names in refused.items():
         print(f"  refused, {len(names)} times: {reason}")
     return failed
+
+
+def check_declarations():
+    """Compiles the comparison with cuda.h. Returns messages."""
+    header = next((ROOT / "build/test-cuda").rglob("include/cuda.h"), None)
+    if header is None:
+        return ["cuda.h is not installed: run make test-cuda, which installs it"]
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-I", ROOT / "src", "-isystem", header.parent]
+    done = subprocess.run([*command, ROOT / "test/cuda/declarations.cpp"], capture_output=True, text=True)
+    return [done.stderr[:2000]] if done.returncode else []
 
 
 def write_kernels(given, processor, folder, pool):
@@ -129,7 +140,8 @@ def main():
         print("ptxas is not installed: run make test-cuda, which installs it")
         return 1
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        wrong = [f"{case}: {why}" for case, why in run_examples(given, pool).items()]
+        wrong = check_declarations()
+        wrong += [f"{case}: {why}" for case, why in run_examples(given, pool).items()]
         print(
             "processor           kernels registers      spilling         occupancy\n"
             "                             median   max         stack     median     low"

@@ -31,10 +31,10 @@ class MixedLibrary final : public codegen::KernelLibrary {
   const Sources sources_;
 };
 
-using Kernels = std::span<const loop::Kernel>;
-using Numbers = std::set<int64_t>;  // of devices of a kind
+using KernelSpan = std::span<const loop::Kernel>;
+using DeviceNumbers = std::set<int64_t>;  // of devices of a kind
 
-Result<std::string> opencl_code(Kernels kernels, const Numbers& devices) {
+Result<std::string> opencl_code(KernelSpan kernels, const DeviceNumbers& devices) {
   RELAY_ASSIGN(const std::vector<runtime::OpenClInfo> all, runtime::opencl_devices());
   bool fine_tasks = false;
   for (int64_t device : devices)
@@ -43,7 +43,7 @@ Result<std::string> opencl_code(Kernels kernels, const Numbers& devices) {
 }
 
 // The code of the oldest of the devices, which runs on all of them.
-Result<std::string> cuda_code(Kernels kernels, const Numbers& devices) {
+Result<std::string> cuda_code(KernelSpan kernels, const DeviceNumbers& devices) {
   RELAY_ASSIGN(const std::vector<runtime::CudaInfo> all, runtime::cuda_devices());
   std::optional<runtime::CudaInfo> oldest;
   for (int64_t device : devices)
@@ -58,7 +58,7 @@ Result<std::string> cuda_code(Kernels kernels, const Numbers& devices) {
 // Devices whose drivers compile the source of kernels.
 struct SourceKind {
   const char* name;
-  Result<std::string> (*code)(Kernels kernels, const Numbers& devices);
+  Result<std::string> (*code)(KernelSpan kernels, const DeviceNumbers& devices);
 };
 constexpr SourceKind source_kinds[] = {{"cuda", cuda_code}, {"opencl", opencl_code}};
 
@@ -87,7 +87,7 @@ Result<std::shared_ptr<const codegen::KernelLibrary>> with_device_source(
   MixedLibrary::Sources sources;
   for (const SourceKind& kind : source_kinds) {
     std::set<uint32_t> numbers;
-    Numbers devices;
+    DeviceNumbers devices;
     for_each_step_on(kind.name, program, [&](const runtime::Step& step, const DeviceName& device) {
       numbers.insert(step.kernel), devices.insert(device.number);
     });

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,17 +19,6 @@ struct InstructionRate {
   std::string name;
   double per_cycle = 0;
   bool operator==(const InstructionRate&) const = default;
-};
-
-// The multiprocessors of a GPU. `occupancy()` in target/cuda computes with these.
-struct GpuFigures {
-  int multiprocessors = 1;
-  int warp = 32;                                      // threads that run in step
-  int block_threads = 1024, threads = 2048;           // the most of a block, of a multiprocessor
-  int blocks = 32;                                    // the most of a multiprocessor
-  int thread_registers = 255, registers = 64 << 10;   // of 32 bits: the most of a thread; of a multiprocessor
-  int64_t block_shared = 48 << 10, shared = 96 << 10;  // bytes of shared memory: the most of a block; of a multiprocessor
-  double memory_gbps = 100;                           // read bandwidth of the device
 };
 
 struct TargetDesc {
@@ -57,7 +45,6 @@ struct TargetDesc {
   double l2_gbps = 60, l3_gbps = 20, dram_gbps = 10;  // read bandwidth of one core
   bool prefetch_weights = true;                       // software prefetch of streamed weights pays
   int cores = 1;
-  std::optional<GpuFigures> gpu{};  // unset for processors
 };
 
 }  // namespace relay

@@ -26,12 +26,17 @@ static const Card cards[] = {
 // Schedules are those of a processor without vectors, because each thread computes scalars.
 static TargetDesc described(const Card& card) {
   TargetDesc d = codegen::ptx_target(card.processor);
-  d.gpu = card.gpu;
   d.l1_bytes = 16 << 10, d.l2_bytes = 64 << 10, d.l3_bytes = card.l2 << 10;
   d.fma_per_cycle = 1, d.ghz = card.ghz;
   d.dram_gbps = card.gpu.memory_gbps / card.gpu.multiprocessors;
   d.cores = card.gpu.multiprocessors;
   return d;
+}
+
+const GpuFigures* gpu_figures(const TargetDesc& target) {
+  for (const Card& card : cards)
+    if (target.cpu == card.processor) return &card.gpu;
+  return nullptr;
 }
 
 static std::vector<std::string> processors() {

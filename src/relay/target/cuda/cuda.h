@@ -8,6 +8,20 @@ namespace relay::target {
 
 codegen::TargetDef cuda();
 
+// The multiprocessors of a GPU.
+struct GpuFigures {
+  int multiprocessors;
+  int warp;                      // threads that run in step
+  int block_threads, threads;    // the most of a block, of a multiprocessor
+  int blocks;                    // the most of a multiprocessor
+  int thread_registers;          // of 32 bits: the most of a thread
+  int registers;                 // of a multiprocessor
+  int64_t block_shared, shared;  // bytes of shared memory: the most of a block; of a multiprocessor
+  double memory_gbps;            // read bandwidth of the device
+};
+// Of a target that cuda() describes; null for others.
+const GpuFigures* gpu_figures(const TargetDesc& target);
+
 // The blocks that a multiprocessor runs at once, and their threads as a part of all it could run.
 struct Occupancy {
   int blocks = 0;

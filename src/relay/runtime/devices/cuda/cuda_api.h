@@ -29,6 +29,7 @@ enum Attribute : int {
 enum JitOption : int { error_log = 5, error_log_bytes = 6 };
 constexpr int pool_release_threshold = 4;                                        // an attribute of a pool
 constexpr unsigned without_timing = 2;                                           // a flag of events
+constexpr unsigned non_blocking = 1;                                             // a flag of streams
 inline void* const end_of_extras = nullptr;                                      // of a launch
 inline void* const buffer_of_arguments = reinterpret_cast<void*>(uintptr_t{1});  // the same
 inline void* const bytes_of_arguments = reinterpret_cast<void*>(uintptr_t{2});   // the same

@@ -64,8 +64,8 @@ class CudaDevice final : public Device {
     RELAY_RETURN_IF_ERROR(must("finding the device", cuda_.device(&device_, static_cast<int>(name().number))));
     RELAY_RETURN_IF_ERROR(must("making a context", cuda_.retain_context(&context_, device_)));
     RELAY_RETURN_IF_ERROR(must("making a context", cuda_.use_context(context_)));
-    constexpr unsigned non_blocking = 1;  // of the stream that other libraries use
-    RELAY_RETURN_IF_ERROR(must("making a stream", cuda_.create_stream(&stream_, non_blocking)));
+    // It does not wait for the stream that other libraries use.
+    RELAY_RETURN_IF_ERROR(must("making a stream", cuda_.create_stream(&stream_, cu::non_blocking)));
     RELAY_RETURN_IF_ERROR(must("finding its memory pool", cuda_.default_pool(&pool_, device_)));
     uint64_t all = UINT64_MAX;  // freed memory stays in the pool, for the next run
     RELAY_RETURN_IF_ERROR(must("setting up its memory pool", cuda_.set_pool(pool_, cu::pool_release_threshold, &all)));
