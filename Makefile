@@ -219,6 +219,18 @@ build/test-devices/ready: dev/setup test/devices/requirements.txt
 test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
 	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
+build/test-cuda/ready: test/cuda/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-cuda: build build/test-cuda/ready models-fetch ## Run every operator's examples as interpreted PTX, and assemble all kernels for three generations of GPUs; CUDA='--only nn.dense'
+	@$(PYTHON) test/cuda/run.py --jobs $(CPUS) $(CUDA)
+
+device-check: build ## Prepare the check on a machine with a GPU of NVIDIA in build/device-check, and run it if this is one
+	@PYTHONPATH=python $(PYTHON) test/cuda/device_check.py prepare
+	@if build/release/bin/relay doctor --quick | grep -q '^CUDA *cuda:0'; then $(PYTHON) build/device-check/check.py; \
+	else echo "not run: there is no GPU here. Copy build/device-check to a machine with one, and run check.py there"; fi
+
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
 	@$(PYTHON) test/ops/accuracy.py

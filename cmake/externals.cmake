@@ -3,13 +3,18 @@
 
 # The LLVM back ends that are linked in, and the parts of LLVM that codegen and lld use. Archives: what is not referenced
 # is not linked, so a generous list costs nothing.
-set(RELAY_LLVM_TARGETS X86 AArch64 RISCV)
+set(RELAY_LLVM_TARGETS X86 AArch64 RISCV NVPTX)
 set(RELAY_LLVM_COMPONENTS Core Support TargetParser MC Target CodeGen OrcJIT Passes TransformUtils Linker
     BitWriter BitReader Object SupportLSP)
 set(RELAY_LLD_COMPONENTS BinaryFormat BitWriter Core DebugInfoDWARF Demangle DTLTO LTO MC Object Option Passes Support
     TargetParser TransformUtils)
 foreach(relay_llvm_target ${RELAY_LLVM_TARGETS})
-  foreach(relay_llvm_part CodeGen AsmParser Desc Info Disassembler)
+  if(relay_llvm_target STREQUAL NVPTX) # LLVM only writes its assembly
+    set(relay_llvm_parts CodeGen Desc Info)
+  else()
+    set(relay_llvm_parts CodeGen AsmParser Desc Info Disassembler)
+  endif()
+  foreach(relay_llvm_part ${relay_llvm_parts})
     list(APPEND RELAY_LLVM_COMPONENTS ${relay_llvm_target}${relay_llvm_part})
     list(APPEND RELAY_LLD_COMPONENTS ${relay_llvm_target}${relay_llvm_part})
   endforeach()

@@ -76,10 +76,10 @@ if(TARGET relay_operators) # beside the kernels of libraries
 endif()
 
 # What is proven of each operator (make test-ops), and the cases for their oracles.
-add_executable(relay_op_proofs test/ops/prove.cpp test/ops/checks.cpp test/ops/variants.cpp)
+add_executable(relay_op_proofs test/ops/prove.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
 add_executable(relay_op_cases test/ops/cases.cpp test/ops/variants.cpp)
-add_executable(relay_op_projects test/ops/projects.cpp test/ops/checks.cpp test/ops/variants.cpp)
-add_executable(relay_op_device test/ops/on_device.cpp test/ops/checks.cpp test/ops/variants.cpp)
+add_executable(relay_op_projects test/ops/projects.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
+add_executable(relay_op_device test/ops/on_device.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
 foreach(program relay_op_proofs relay_op_cases relay_op_projects relay_op_device)
   relay_test_program(${program})
   target_link_libraries(${program} PRIVATE relay_all)
@@ -95,6 +95,24 @@ endforeach()
 add_library(relay_faulty_opencl MODULE test/tools/faulty_opencl.c)
 target_compile_options(relay_faulty_opencl PRIVATE -fvisibility=default)
 target_link_libraries(relay_faulty_opencl PRIVATE ${CMAKE_DL_LIBS})
+
+# A CUDA driver without a GPU, for tests of the host's side (test/python/runtime/test_cuda.py) and of the code of kernels.
+add_library(relay_mock_cuda MODULE test/cuda/mock/mock_cuda.cpp test/cuda/mock/ptx_machine.cpp
+                                   test/cuda/mock/ptx_arithmetic.cpp)
+target_include_directories(relay_mock_cuda PRIVATE src)
+target_compile_options(relay_mock_cuda PRIVATE -O2 -ffp-contract=off)
+# A slice of the operators' examples on it; make test-cuda runs all.
+relay_add_test(op_device.cuda 60 relay_op_device --target cuda --first --every 8)
+set_tests_properties(op_device.cuda PROPERTIES ENVIRONMENT "RELAY_CUDA_LIBRARY=$<TARGET_FILE:relay_mock_cuda>")
+add_executable(relay_op_ptx test/cuda/operators.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
+relay_test_program(relay_op_ptx)
+target_include_directories(relay_op_ptx PRIVATE test/ops)
+target_link_libraries(relay_op_ptx PRIVATE relay_all)
+# Runs what relay_op_ptx wrote, without a compiler.
+add_executable(relay_device_check test/cuda/device_check.cpp test/ops/compare.cpp)
+relay_test_program(relay_device_check)
+target_include_directories(relay_device_check PRIVATE src test/ops)
+target_link_libraries(relay_device_check PRIVATE relay_runtime)
 
 # A tool in C that has the runtime without the virtual machine.
 add_executable(relay_without_vm test/tools/without_vm.c)

@@ -6,7 +6,10 @@
 #include "relay/build/batch_calls.h"
 #include "relay/build/split_segments.h"
 #include "relay/codegen/c/c_backend.h"
+#include "relay/codegen/device_backend.h"
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/codegen/llvm/nvptx/ptx.h"
+#include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
@@ -81,7 +84,8 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
 }
 
 static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads, runtime::Tier tier) {
-  if (codegen::is_opencl(target)) return codegen::opencl_backend(target);
+  if (codegen::device_kind(target) == "opencl") return codegen::opencl_backend(target);
+  if (codegen::device_kind(target) == "cuda") return codegen::ptx_backend(target);
   return codegen::llvm_backend(target, threads, tier);
 }
 
@@ -213,14 +217,15 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
                            .executor = options.run.executor,
                            .memory_limit = options.run.memory_limit};
   Status runs_here = check_runs_here(options.lower.target);
-  if (runs_here && !codegen::is_opencl(options.lower.target)) return build;
+  if (runs_here && codegen::device_kind(options.lower.target).empty()) return build;
   if (!runs_here && options.run.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
 }
 
 // The device of this machine that the target names. A program that only leaves the machine runs on the first one.
-static DeviceName opencl_device(const TargetDesc& target) {
+static DeviceName device_of(const TargetDesc& target) {
+  if (codegen::device_kind(target) == "cuda") return DeviceName{"cuda", 0};
   const Result<runtime::OpenClChoice> choice = runtime::find_opencl_device(target.cpu);
   return DeviceName{"opencl", choice ? choice->number : 0};
 }
@@ -230,7 +235,7 @@ Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir
   RELAY_ASSIGN(exec::BuildOptions build, build_options(options));
   build.backend = backend;
   build.devices = lowered.devices;
-  if (codegen::is_opencl(options.lower.target)) {
+  if (!codegen::device_kind(options.lower.target).empty()) {
     if (build.devices.size() > 1)
       return Diagnostic{DiagnosticKind::bad_option,
                         format("the target {} runs all kernels, but the program places some on {}",
@@ -239,7 +244,7 @@ Result<exec::Built> build_program(const build::LoweredProgram& lowered, const ir
                         {},
                         {},
                         "leave out the devices, or compile for a CPU"};
-    build.all_on = opencl_device(options.lower.target);
+    build.all_on = device_of(options.lower.target);
   }
   if (lowered.graph) return exec::build_program(lowered.segments[0].lowered, build);
   return exec::build_program(lowered.module, lowered.segments, names_of_outputs(module, options), lowered.entry, build);
@@ -397,6 +402,7 @@ static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Art
                                                                   {FileForm::SharedLibrary, "so"},
                                                                   {FileForm::Object, "obj"},
                                                                   {FileForm::CSource, "c"},
+                                                                  {FileForm::Ptx, "ptx"},
                                                                   {FileForm::CProject, "c-project"}};
 
 const char* name(FileForm form) {
@@ -414,6 +420,7 @@ std::optional<FileForm> file_form(const std::string& name) {
 FileForm form_for(const std::string& path) {
   if (path.ends_with(".so")) return FileForm::SharedLibrary;
   if (path.ends_with(".o")) return FileForm::Object;
+  if (path.ends_with(".ptx")) return FileForm::Ptx;
   return path.ends_with(".c") ? FileForm::CSource : FileForm::Artifact;
 }
 
@@ -442,8 +449,10 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
                       {},
                       {},
                       format("relay compile MODEL --emit c-project -o {}", path)};
-  if (form == FileForm::CSource) {
-    const std::shared_ptr<codegen::Backend> writer = codegen::is_opencl(target) ? backend : codegen::c99_backend();
+  if (form == FileForm::CSource || form == FileForm::Ptx) {
+    if (form == FileForm::Ptx) RELAY_RETURN_IF_ERROR(check_has_ptx(target));
+    const bool is_c = form == FileForm::CSource && codegen::device_kind(target) != "opencl";
+    const std::shared_ptr<codegen::Backend> writer = is_c ? codegen::c99_backend() : backend;
     RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));
     return write_file(path, text);
   }

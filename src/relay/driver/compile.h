@@ -136,11 +136,13 @@ enum class FileForm : uint8_t {
   SharedLibrary,  // only the kernels
   Object,
   CSource,   // as C99
+  Ptx,       // as PTX, if the target is a GPU of NVIDIA
   CProject,  // a folder: the whole program as C99 (c_project.h), which save() does not write
 };
-const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "c-project"
+const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "ptx", "c-project"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
-// The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
+// The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, PTX for
+// .ptx, else an artifact.
 FileForm form_for(const std::string& path);
 // `tier`: of the code in the file, which is full for people.
 Status save(const Compiled& compiled, FileForm form, const std::string& path,

@@ -4,7 +4,9 @@
 #include <charconv>
 
 #include "relay/codegen/c/c_backend.h"
+#include "relay/codegen/device_backend.h"
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/codegen/llvm/nvptx/ptx.h"
 
 namespace relay::driver {
 
@@ -120,6 +122,16 @@ static Result<std::vector<size_t>> choose_kernels(const All& all, const std::str
   return choose(which, names, "kernel");
 }
 
+Status check_has_ptx(const TargetDesc& target) {
+  if (codegen::device_kind(target) == "cuda") return ok();
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("kernels for {} are not PTX", target.name),
+                    {},
+                    {},
+                    {},
+                    "give a CUDA target, such as --target cuda:sm_80"};
+}
+
 Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,
                                const std::string& which) {
   All all(segments);
@@ -129,12 +141,21 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
     std::vector<loop::Kernel> kernels;
     for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
     const std::unique_ptr<codegen::Backend> writer =
-        codegen::is_opencl(target) ? codegen::opencl_backend(target) : codegen::c99_backend();
+        codegen::device_kind(target) == "opencl" ? codegen::opencl_backend(target) : codegen::c99_backend();
     return writer->emit(kernels, nullptr, codegen::CodeForm::Source);
   }
-  if (stage != Stage::Loop && codegen::is_opencl(target))
+  if (stage == Stage::Ptx) {
+    RELAY_RETURN_IF_ERROR(check_has_ptx(target));
+    stage = Stage::Assembly;
+  }
+  if (stage != Stage::Loop && codegen::device_kind(target) == "opencl")
     return Diagnostic{DiagnosticKind::bad_option, "kernels for OpenCL are source text", {}, {}, {},
                       "print it with --emit c"};
+  if (stage != Stage::Loop && codegen::device_kind(target) == "cuda") {
+    std::vector<loop::Kernel> kernels;
+    for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
+    return stage == Stage::Llvm ? codegen::nvptx_llvm_text(kernels, target) : codegen::ptx_text(kernels, target);
+  }
   std::string out;
   for (size_t i : chosen) {
     const loop::Kernel& kernel = *all.kernels[i];

@@ -11,7 +11,10 @@
 
 namespace relay::driver {
 
-enum class Stage : uint8_t { Te, Schedule, Loop, C, Llvm, Assembly };
+enum class Stage : uint8_t { Te, Schedule, Loop, C, Llvm, Assembly, Ptx };
+
+// bad_option if the target's kernels are not PTX.
+Status check_has_ptx(const TargetDesc& target);
 
 // `which`: a group's or a kernel's name or number; empty for all. An unknown one is a diagnostic that lists them.
 Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments, const TargetDesc& target, Stage stage,

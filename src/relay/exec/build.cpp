@@ -74,8 +74,8 @@ Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const Bui
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                target_backend(options)->compile(built.kernels, native_functions(built, options)));
   std::shared_ptr<const codegen::KernelLibrary> code = std::move(library);
-  if (code->source().empty()) {
-    RELAY_ASSIGN(code, with_opencl_source(*built.program, built.kernels, std::move(code)));
+  if (!code->is_source()) {
+    RELAY_ASSIGN(code, with_device_source(*built.program, built.kernels, std::move(code)));
   }
   return runtime::Executable::create(
       built.program, code,

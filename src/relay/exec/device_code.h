@@ -9,11 +9,11 @@
 
 namespace relay::exec {
 
-// True if some kernels run on OpenCL devices and others on the host.
-bool has_opencl_steps(const runtime::Program& program);
+// True if some kernels run on devices that compile them themselves.
+bool has_source_steps(const runtime::Program& program);
 
-// `host` with the source of the kernels that run on OpenCL devices.
-Result<std::shared_ptr<const codegen::KernelLibrary>> with_opencl_source(
+// `host` with the source of the kernels that run on such devices.
+Result<std::shared_ptr<const codegen::KernelLibrary>> with_device_source(
     const runtime::Program& program, std::span<const loop::Kernel> all_kernels,
     std::shared_ptr<const codegen::KernelLibrary> host);
 

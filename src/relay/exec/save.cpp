@@ -1,5 +1,5 @@
 // Artifacts of built programs.
-#include "relay/codegen/c/c_backend.h"
+#include "relay/codegen/device_backend.h"
 #include "relay/exec/build.h"
 #include "relay/exec/device_code.h"
 
@@ -7,14 +7,14 @@ namespace relay::exec {
 
 Status save(const Built& built, const BuildOptions& options, std::vector<runtime::Note> notes,
             const std::string& path) {
-  if (!options.all_on && !codegen::is_opencl(options.target) && has_opencl_steps(*built.program))
+  if (!options.all_on && codegen::device_kind(options.target).empty() && has_source_steps(*built.program))
     return Diagnostic{
         DiagnosticKind::not_supported,
-        "an artifact has the code of one kind of device, and the program runs on the CPU and on OpenCL devices",
+        "an artifact has the code of one kind of device, and the program runs on the CPU and on other devices",
         {},
         {},
         {},
-        "compile the whole program for OpenCL (--target opencl), or compile it where it runs"};
+        "compile the whole program for the device, as with --target opencl, or compile it where it runs"};
   const runtime::Program* functions = native_functions(built, options);
   RELAY_ASSIGN(std::string code, target_backend(options)->emit(built.kernels, functions, codegen::CodeForm::Artifact));
   runtime::Artifact artifact;

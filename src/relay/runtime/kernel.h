@@ -26,22 +26,26 @@ class KernelLibrary {
   virtual ~KernelLibrary() = default;
   virtual KernelFn find(const std::string& name) const = 0;  // null if absent
   virtual const relay_functions* functions() const { return nullptr; }
-  // The source of kernels for a device that compiles them itself; empty if they are machine code.
-  virtual const std::string& source() const {
+  // The source of kernels for devices of a kind, such as "opencl", that compile them themselves; empty if there is none.
+  virtual const std::string& source(std::string_view) const {
     static const std::string none;
     return none;
   }
+  virtual bool is_source() const { return false; }  // for the kernels of the whole program
 };
 
-// Kernels as source.
+// Kernels as source for one kind of device.
 class SourceLibrary final : public KernelLibrary {
  public:
-  explicit SourceLibrary(std::string source) : source_(std::move(source)) {}
+  SourceLibrary(std::string_view kind, std::string source) : kind_(kind), source_(std::move(source)) {}
   KernelFn find(const std::string&) const override { return nullptr; }
-  const std::string& source() const override { return source_; }
+  const std::string& source(std::string_view kind) const override {
+    return kind == kind_ ? source_ : KernelLibrary::source(kind);
+  }
+  bool is_source() const override { return true; }
 
  private:
-  const std::string source_;
+  const std::string kind_, source_;
 };
 
 }  // namespace relay::runtime

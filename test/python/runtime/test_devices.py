@@ -170,8 +170,8 @@ def @main(%x: Tensor[(3), float32]) {
         ["the result of @main is on cpu:1, but only tensors"],
     ),
     "no kernels": (
-        """def @main(%x: Tensor[(3), float32]) { on_device(exp(%x), virtual_device="cuda:0") }""",
-        ["a value is placed on cuda:0, but there are kernels for the processor only"],
+        """def @main(%x: Tensor[(3), float32]) { on_device(exp(%x), virtual_device="rocm:0") }""",
+        ["a value is placed on rocm:0, but there are kernels for the processor only"],
     ),
 }
 
@@ -191,7 +191,7 @@ def test_what_is_refused(name):
         ({"nn.conv": AWAY}, "did you mean nn.conv"),
         ({"exp": "abacus:1"}, "there is no device 'abacus:1'"),
         ({"exp": ""}, "the name of a device is empty"),
-        ({"exp": "cuda:0"}, "there are kernels for the processor only"),
+        ({"exp": "rocm:0"}, "there are kernels for the processor only"),
     ],
 )
 def test_wrong_options(devices, text):

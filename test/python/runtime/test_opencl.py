@@ -185,7 +185,7 @@ def test_doctor_lists_devices():
 
 
 def test_devices_of_other_kinds_are_refused(dense):
-    status, said = run(dense, "--target", "cuda")
+    status, said = run(dense, "--target", "rocm")
     assert status == 1 and "OpenCL devices" in said
 
 

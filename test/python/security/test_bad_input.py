@@ -401,7 +401,7 @@ def test_a_file_that_is_no_model_is_named(tmp_path, name):
         (["run", "-"], "/dev/stdin"),
         (["run", "."], ". is a folder, not a file"),
         (["run", "/dev/null"], "/dev/null is not a file"),
-        (["run", "MODEL", "--target", "cuda"], "leave the target out"),
+        (["run", "MODEL", "--target", "rocm"], "leave the target out"),
         (["run", "MODEL", "--target", "abacus"], "choose one of these"),
         (["run", "MODEL", "--input", "x="], "has no value after its '='"),
         (["run", "MODEL", "--input", "x=wide.npy"], "dimension 1 must be 4"),

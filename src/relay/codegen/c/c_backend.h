@@ -13,7 +13,4 @@ std::unique_ptr<Backend> c99_backend();
 // `target`: of target/opencl. check() refuses kernels that the device cannot run, and names the extension or limit.
 std::unique_ptr<Backend> opencl_backend(const TargetDesc& target);
 
-// True for targets of opencl_backend().
-inline bool is_opencl(const TargetDesc& target) { return target.triple == "opencl"; }
-
 }  // namespace relay::codegen

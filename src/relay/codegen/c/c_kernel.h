@@ -25,10 +25,6 @@ struct CKernelForm {
   bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
 };
 
-// The kernel with the loops unrolled that index a register buffer, so that its elements can be scalars. Loops over the
-// lanes of vectors stay loops if `keep_lanes`.
-loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes);
-
 // True if every index of the kernel, and each part of one, is known to fit into int32_t.
 bool has_small_indices(const loop::Kernel& kernel);
 // The row-major position of an element.

@@ -1,17 +1,9 @@
 #include "relay/codegen/c/c_source.h"
 
 #include "relay/codegen/c/c_kernel.h"
-#include "relay/loop/spread.h"
+#include "relay/codegen/scalar_form.h"
 
 namespace relay::codegen {
-
-static loop::Kernel without_dots(loop::Kernel kernel) {
-  auto expanded = [](const scalar::Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
-  kernel.body = loop::rewrite(
-      kernel.body, [](const loop::Stmt& s) { return s; },
-      [&](const scalar::Expr& e) { return scalar::rewrite(e, expanded); });
-  return kernel;
-}
 
 // Other compilers do not contract in C99.
 static constexpr const char* no_contraction =
@@ -30,13 +22,11 @@ std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks
   CHelpers helpers(opencl_c);
   std::string functions;
   for (const loop::Kernel& one : kernels) {
-    loop::FineTasks tasks{without_dots(one), {}};
-    if (fine_tasks) tasks = loop::spread(tasks.kernel);
-    const loop::Kernel kernel = loop::simplify(loop::expand_math(with_scalar_tiles(tasks.kernel, false)));
-    functions += "\n" + CKernelWriter(kernel, helpers,
+    const DeviceForm form = device_form(one, fine_tasks);
+    functions += "\n" + CKernelWriter(form.kernel, helpers,
                                       {.entry = CKernelForm::Entry::WorkItems,
                                        .dialect = &opencl_c,
-                                       .per_task = tasks.per_task,
+                                       .per_task = form.per_task,
                                        .fuses_products = true})
                             .run();
   }

@@ -73,11 +73,14 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
   }
   if (!errors.empty()) return errors;
   if (functions) emit_functions(*functions, target, *module);
+  verify_module(*module, prepared.empty() ? "functions" : "kernel " + prepared[0].name);
+  return module;
+}
+
+void verify_module(const llvm::Module& module, const std::string& what) {
   std::string message;
   llvm::raw_string_ostream stream(message);
-  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the code of {} is malformed: {}",
-              prepared.empty() ? "functions" : "kernel " + prepared[0].name, message);
-  return module;
+  RELAY_CHECK(!llvm::verifyModule(module, &stream), "the code of {} is malformed: {}", what, message);
 }
 
 // Adds the passes from a module to code. On x86, loop strength reduction is left out: addresses already step through
@@ -95,7 +98,7 @@ static void add_passes(llvm::TargetMachine& machine, llvm::legacy::PassManager& 
   RELAY_CHECK(!refused, "the target cannot emit this kind of file");
 }
 
-static std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
+std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;

@@ -32,6 +32,9 @@ class KernelEmitter {
   KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
                 llvm::Module& module);
   void run();
+  // As an entry of a device (nvptx/ptx.h), of a kernel without vectors and register buffers. `per_task`: its tasks for
+  // each task that is asked for; null: 1.
+  void run_on_device(const scalar::Expr& per_task);
 
  private:
   using Value = llvm::Value;
@@ -69,6 +72,8 @@ class KernelEmitter {
     Value* guard;
     Value* value;
   };
+
+  void create_function(std::span<llvm::Type* const> params, const std::string& name);
 
   // --- statements (llvm_kernel.cpp)
   void stmt(const loop::Stmt& s);
@@ -117,7 +122,8 @@ class KernelEmitter {
   void complete_steps(const Frame& loop);
 
   // --- memory (llvm_memory.cpp)
-  void setup_buffers();
+  // `bases`: the addresses of the kernel's arrays.
+  void setup_buffers(std::span<Value* const> bases, Value* scratch);
   Value* base_of(const loop::Buffer* buffer);
   Value* opaque(Value* base);
   std::vector<int64_t> near_lanes(std::vector<int64_t> offsets, int bytes) const;

@@ -37,16 +37,21 @@ KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& targe
       b_(context_),
       values_(b_, target) {}
 
-void KernelEmitter::run() {
-  Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
-  llvm::FunctionType* type = llvm::FunctionType::get(b_.getVoidTy(), {pointer, pointer, index, index, pointer}, false);
-  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, kernel_.name, module_);
+void KernelEmitter::create_function(std::span<Type* const> params, const std::string& name) {
+  llvm::FunctionType* type = llvm::FunctionType::get(b_.getVoidTy(), {params.data(), params.size()}, false);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
   function_->setDSOLocal(true);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   std::string features;
   for (const std::string& f : target_.features) features += (features.empty() ? "" : ",") + f;
   function_->addFnAttr("target-cpu", target_.cpu);
   function_->addFnAttr("target-features", features);
+}
+
+void KernelEmitter::run() {
+  Type *pointer = b_.getPtrTy(), *index = b_.getInt64Ty();
+  Type* const params[] = {pointer, pointer, index, index, pointer};
+  create_function(params, kernel_.name);
   std::string width = std::to_string(target_.vector_bytes * 8);
   function_->addFnAttr("prefer-vector-width", width);
   function_->addFnAttr("min-legal-vector-width", width);
@@ -57,7 +62,11 @@ void KernelEmitter::run() {
   b_.SetInsertPoint(entry);
   b_.SetInsertPoint(b_.CreateBr(start));  // allocas and parameters go before this jump
   scopes_.push_back({});
-  setup_buffers();
+  std::vector<Value*> bases;
+  for (size_t i = 0; i < kernel_.params.size(); ++i)
+    bases.push_back(
+        b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, function_->getArg(0), i), kernel_.params[i]->name));
+  setup_buffers(bases, function_->getArg(4));
   for (size_t i = 0; i < kernel_.shape_vars.size(); ++i)
     define(kernel_.shape_vars[i],
            b_.CreateLoad(index, b_.CreateConstGEP1_64(index, function_->getArg(1), i), kernel_.shape_vars[i]->name));

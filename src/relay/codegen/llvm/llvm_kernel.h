@@ -35,6 +35,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> prepared,
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine);
+// Stops if LLVM finds the module malformed. `what`: for the message.
+void verify_module(const llvm::Module& module, const std::string& what);
+// Assembly of a module, which this changes.
+std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine);
 // Machine code of a module made by llc, for a processor whose back end is not linked in: an object file or assembly
 // text.
 Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);

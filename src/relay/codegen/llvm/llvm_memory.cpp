@@ -45,12 +45,11 @@ static llvm::SmallVector<int, 64> lane_list(int begin, int count) {
 // --- buffers ---------------------------------------------------------------------------------------------------------
 
 // Alias scopes: different params are different arrays, and a local array is none of them.
-void KernelEmitter::setup_buffers() {
+void KernelEmitter::setup_buffers(std::span<Value* const> bases, Value* scratch) {
   std::vector<const Buffer*> buffers;
   for (size_t i = 0; i < kernel_.params.size(); ++i) {
     const Buffer* p = kernel_.params[i].get();
-    Value* slot = b_.CreateConstGEP1_64(b_.getPtrTy(), function_->getArg(0), i);
-    bases_[p] = b_.CreateLoad(b_.getPtrTy(), slot, p->name);
+    bases_[p] = bases[i];
     buffers.push_back(p);
   }
   loop::visit(
@@ -64,7 +63,7 @@ void KernelEmitter::setup_buffers() {
         buffers.push_back(s->buffer.get());
       },
       [](const Expr&) {});
-  scratch_ = function_->getArg(4);
+  scratch_ = scratch;
   llvm::MDBuilder metadata(context_);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain(kernel_.name);
   std::vector<llvm::Metadata*> scopes;

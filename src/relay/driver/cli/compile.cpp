@@ -151,7 +151,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
                    "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
                    "C99; c-project: the whole network as C99 (docs/c-projects.md). Default: by the file name, so for "
                    ".so, obj for .o, c for .c, otherwise artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "c-project"}));
+      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "ptx", "c-project"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "

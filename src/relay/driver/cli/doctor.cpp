@@ -15,6 +15,7 @@
 #include "relay/measure/operations.h"
 #include "relay/measure/profile.h"
 #include "relay/op/registry.h"
+#include "relay/runtime/devices/cuda/cuda.h"
 #include "relay/runtime/devices/opencl.h"
 #include "relay/runtime/threads/thread_pool.h"
 #include "relay/transform/pass.h"
@@ -70,6 +71,18 @@ static Status calibrate() {
   return ok();
 }
 
+static void list_cuda() {
+  const Result<std::vector<runtime::CudaInfo>> found = runtime::cuda_devices();
+  if (!found) return row("CUDA", "none: " + found.errors()[0].message);
+  if (found->empty()) row("CUDA", "no device: the driver is installed, but finds no GPU");
+  for (size_t i = 0; i < found->size(); ++i) {
+    const runtime::CudaInfo& d = (*found)[i];
+    const Status usable = runtime::check_usable(d);
+    row("CUDA", format("cuda:{} = {}, {}, {} multiprocessors, {}{}", i, d.name, runtime::cuda_processor(d),
+                       d.multiprocessors, bytes_text(d.memory_bytes), usable ? "" : ", cannot be used"));
+  }
+}
+
 // The OpenCL devices, in the order of their numbers.
 static void list_opencl() {
   const Result<std::vector<runtime::OpenClInfo>> found = runtime::opencl_devices();
@@ -111,6 +124,7 @@ static Status doctor(const DoctorOptions& options) {
         format("{}: speed, bandwidths and operations are measured ({})", figures->date, *measure::calibration_file()));
   else if (!ignored.empty() && driver::is_native(options.target))
     row("  calibrated", format("no: {} {}", *measure::calibration_file(), ignored));
+  list_cuda();
   list_opencl();
   if (options.quick) {
     print_message("nothing was measured (--quick)");

@@ -120,12 +120,13 @@ static Result<driver::Stage> stage_of(const std::string& emit) {
   if (emit == "loop") return driver::Stage::Loop;
   if (emit == "c") return driver::Stage::C;
   if (emit == "llvm") return driver::Stage::Llvm;
+  if (emit == "ptx") return driver::Stage::Ptx;
   return driver::Stage::Assembly;
 }
 
 static std::vector<std::string> emit_names() {
   std::vector<std::string> names{"relay", "plan", "te",  "schedule", "candidates", "loop",
-                                 "c",     "llvm", "asm", "program",  "nodes"};
+                                 "c",     "llvm", "asm", "ptx",      "program",    "nodes"};
   for (const std::string& step : PlanLog::steps()) names.push_back("plan:" + step);
   return names;
 }

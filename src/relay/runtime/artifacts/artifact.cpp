@@ -407,8 +407,10 @@ Result<std::shared_ptr<Executable>> load_executable(const std::string& path, Exe
 }
 
 static Result<std::shared_ptr<const KernelLibrary>> load_kernels(const Artifact& artifact) {
-  if (artifact.target.triple != "opencl") return load_code(artifact.code);
-  return std::shared_ptr<const KernelLibrary>(std::make_shared<SourceLibrary>(std::string(artifact.code)));
+  const std::string& triple = artifact.target.triple;
+  const char* kind = triple == "opencl" ? "opencl" : triple == "nvptx64-nvidia-cuda" ? "cuda" : nullptr;
+  if (!kind) return load_code(artifact.code);
+  return std::shared_ptr<const KernelLibrary>(std::make_shared<SourceLibrary>(kind, std::string(artifact.code)));
 }
 
 Result<std::shared_ptr<Executable>> load_executable(const Artifact& artifact, ExecutableOptions options) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "relay/runtime/devices/cpu_device.h"
+#include "relay/runtime/devices/cuda/cuda.h"
 #include "relay/runtime/devices/opencl.h"
 
 namespace relay::runtime {
@@ -18,7 +19,7 @@ struct Kind {
   const char* name;
   MakeDevice make;
 };
-constexpr Kind kinds[] = {{"cpu", make_cpu_device}, {"opencl", make_opencl_device}};
+constexpr Kind kinds[] = {{"cpu", make_cpu_device}, {"cuda", make_cuda_device}, {"opencl", make_opencl_device}};
 
 struct Registry {
   std::mutex mutex;

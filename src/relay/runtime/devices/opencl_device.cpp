@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "relay/base/bytes.h"
+#include "relay/runtime/devices/driver_errors.h"
 #include "relay/runtime/devices/opencl_handles.h"
+#include "relay/runtime/devices/time_limit.h"
 
 namespace relay::runtime {
 
@@ -127,15 +127,12 @@ class OpenClDevice final : public Device {
                                                    const std::string& name) override {
     std::lock_guard<std::mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(check());
-    const Diagnostic absent{
-        DiagnosticKind::corrupt_file, format("the code has no kernel `{}` for {}", name, str(this->name())), {}, {}, {},
-        "compile the model again"};
-    if (!library || library->source().empty()) return absent;
-    RELAY_ASSIGN(const std::shared_ptr<BuiltProgram> program, built(library->source()));
+    if (!library || library->source("opencl").empty()) return no_kernel(name, this->name());
+    RELAY_ASSIGN(const std::shared_ptr<BuiltProgram> program, built(library->source("opencl")));
     cl_int code = CL_SUCCESS;
     OpenClHandle<cl_kernel> kernel(cl_.clCreateKernel(program->handle.get(), ("kernel_" + name).c_str(), &code),
                                    cl_.clReleaseKernel);
-    if (code == CL_INVALID_KERNEL_NAME) return absent;
+    if (code == CL_INVALID_KERNEL_NAME) return no_kernel(name, this->name());
     cl_uint arguments = 0;
     if (code == CL_SUCCESS)
       code = cl_.clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
@@ -200,16 +197,11 @@ class OpenClDevice final : public Device {
   };
 
   // --- errors; all with the lock held
+  DeviceInMessages in_messages() const { return {about_.name, last_, limits()}; }
   Diagnostic failure(const std::string& doing, cl_int code) const {
     const bool memory =
         code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES || code == CL_OUT_OF_HOST_MEMORY;
-    Diagnostic d{memory ? DiagnosticKind::out_of_memory : DiagnosticKind::incompatible_artifact,
-                 format("{} on `{}` failed: {}", doing, about_.name, opencl_error(code))};
-    if (!last_.empty()) d.notes.push_back(format("the last kernel asked for is `{}`", last_));
-    if (memory) d.notes.push_back(limits());
-    d.help = memory ? "use smaller inputs, such as a smaller batch"
-                    : "start the program again; if this happens again, the driver or the device is faulty";
-    return d;
+    return driver_failure(doing, in_messages(), opencl_error(code), memory);
   }
   // An error of an operation leaves the memory in doubt: the device is not used any more.
   Status done(const char* doing, cl_int code) {
@@ -235,13 +227,7 @@ class OpenClDevice final : public Device {
     const auto limit = std::chrono::duration<double>(time_limit_seconds_);
     if (!completion->changed.wait_for(waiting, limit, [&] { return completion->status.has_value(); })) {
       hangs_ = true;
-      lost_ = {{DiagnosticKind::limit_exceeded,
-                format("the work on `{}` is not done after {} seconds{}", about_.name, time_limit_seconds_,
-                       last_.empty() ? "" : format("; the last kernel asked for is `{}`", last_)),
-                {},
-                {},
-                {},
-                "if this is not a fault, allow more time: RELAY_DEVICE_TIME_LIMIT=seconds"}};
+      lost_ = {not_done_after(time_limit_seconds_, in_messages())};
       return lost_;
     }
     return done("running kernels", *completion->status < 0 ? *completion->status : CL_SUCCESS);
@@ -249,15 +235,10 @@ class OpenClDevice final : public Device {
 
   // --- memory
   Result<Place> place_of(const void* address, size_t bytes) const {
-    const uintptr_t wanted = reinterpret_cast<uintptr_t>(address);
-    auto block = blocks_.upper_bound(wanted);
-    if (block != blocks_.begin())
-      if (--block;
-          wanted - block->first <= block->second.bytes && bytes <= block->second.bytes - (wanted - block->first))
-        return Place{block->second.buffer.get(), wanted - block->first};
-    return Diagnostic{
-        DiagnosticKind::corrupt_file, format("an array is not in the memory of {}", str(name())), {}, {}, {},
-        "compile the model again"};
+    size_t offset = 0;
+    const Block* block = block_of(blocks_, address, bytes, &offset);
+    if (block) return Place{block->buffer.get(), offset};
+    return not_in_its_memory(name());
   }
 
   // All kernels use one block, because they run one after another. OpenCL keeps a block until its kernels are done.
@@ -266,14 +247,7 @@ class OpenClDevice final : public Device {
     cl_int code = CL_SUCCESS;
     OpenClHandle<cl_mem> made(cl_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE, bytes, nullptr, &code),
                               cl_.clReleaseMemObject);
-    if (code != CL_SUCCESS)
-      return Diagnostic{DiagnosticKind::out_of_memory,
-                        format("no memory for the scratch arrays of kernel `{}`, {}: {}", kernel,
-                               bytes_text(static_cast<int64_t>(bytes)), opencl_error(code)),
-                        {},
-                        {},
-                        {limits()},
-                        "use smaller inputs, such as a smaller batch"};
+    if (code != CL_SUCCESS) return no_scratch_memory(kernel, bytes, in_messages(), opencl_error(code));
     scratch_ = std::move(made), scratch_bytes_ = bytes;
     return ok();
   }
@@ -346,26 +320,11 @@ class OpenClDevice final : public Device {
   std::map<std::string, std::weak_ptr<BuiltProgram>> programs_;  // by source
 };
 
-// The limit of RELAY_DEVICE_TIME_LIMIT in seconds.
-Result<double> time_limit() {
-  const char* given = std::getenv("RELAY_DEVICE_TIME_LIMIT");
-  if (given == nullptr || *given == 0) return 60.0;
-  char* end = nullptr;
-  const double limit = std::strtod(given, &end);
-  if (*end == 0 && std::isfinite(limit) && limit > 0 && limit <= 1e6) return limit;
-  return Diagnostic{DiagnosticKind::bad_option,
-                    format("RELAY_DEVICE_TIME_LIMIT is '{}', which is not a number of seconds", given),
-                    {},
-                    {},
-                    {},
-                    "give seconds, up to a million, such as 60"};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Device>> make_opencl_device(int64_t number) {
   RELAY_ASSIGN(const OpenClLibrary* cl, opencl_library());
-  RELAY_ASSIGN(const double limit, time_limit());
+  RELAY_ASSIGN(const double limit, device_time_limit());
   std::vector<FoundDevice> all = found_devices(*cl);
   if (number < 0 || size(number) >= all.size())
     return Diagnostic{

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/devices/cuda/cuda.h"
 #include "relay/runtime/devices/opencl.h"
 
 namespace relay::runtime {
@@ -104,8 +105,21 @@ static Status check_opencl(const ArtifactTarget& target) {
                     "compile the model for this device, or choose another with RELAY_OPENCL_DEVICE"};
 }
 
+static Status check_cuda(const ArtifactTarget& target) {
+  RELAY_ASSIGN(const CudaInfo device, find_cuda_device());
+  if (runs_on(target.cpu, device)) return ok();
+  return Diagnostic{DiagnosticKind::incompatible_artifact,
+                    format("the model is compiled for {}, and `{}` is {}", target.cpu, device.name,
+                           cuda_processor(device)),
+                    {},
+                    {},
+                    {},
+                    "compile the model for this device: --target cuda"};
+}
+
 Status check_machine(const ArtifactTarget& target) {
   if (target.triple == "opencl") return check_opencl(target);
+  if (target.triple == "nvptx64-nvidia-cuda") return check_cuda(target);
   std::string architecture = target.triple.substr(0, target.triple.find('-'));
   if (!architecture.empty() && architecture != this_architecture)
     return Diagnostic{DiagnosticKind::incompatible_artifact,

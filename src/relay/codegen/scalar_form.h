@@ -1,0 +1,31 @@
+// Kernels in scalar form: for code that leaves vectors to the next compiler, and for devices, where each thread computes
+// scalars.
+#pragma once
+
+#include <optional>
+
+#include "relay/loop/loop.h"
+
+namespace relay::codegen {
+
+// The kernel with products of narrow numbers written out.
+loop::Kernel without_dots(loop::Kernel kernel);
+
+// The kernel with the loops unrolled that index a register buffer, so that its elements can be scalars. Loops over the
+// lanes of vectors stay loops if `keep_lanes`.
+loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes);
+
+// True for register buffers with few elements.
+bool may_be_scalars(const loop::Buffer& buffer);
+// Calls visit(buffer, indices, stored) for each access.
+void for_each_access(const loop::Stmt& s, function_ref<void(const loop::Buffer&, const scalar::Exprs&, bool)> visit);
+
+// A kernel for a device whose threads share its tasks: each thread runs some tasks of `kernel`, in any order.
+struct DeviceForm {
+  loop::Kernel kernel;    // finished: without vectors, polynomials for exp and similar functions
+  scalar::Expr per_task;  // its tasks for each task of the original, over its shape variables
+};
+// `fine_tasks`: the loops of a task are spread over threads (loop::spread), as GPUs need it.
+DeviceForm device_form(const loop::Kernel& kernel, bool fine_tasks);
+
+}  // namespace relay::codegen

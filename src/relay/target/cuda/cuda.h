@@ -1,0 +1,33 @@
+// GPUs of NVIDIA. The processors are the names of their instruction sets, as sm_80, and code for one runs on all newer
+// ones, except sm_90a. `cuda` is the first GPU of this machine; the others need not be here.
+#pragma once
+
+#include "relay/codegen/codegen.h"
+
+namespace relay::target {
+
+codegen::TargetDef cuda();
+
+// The multiprocessors of a GPU.
+struct GpuFigures {
+  int multiprocessors;
+  int warp;                      // threads that run in step
+  int block_threads, threads;    // the most of a block, of a multiprocessor
+  int blocks;                    // the most of a multiprocessor
+  int thread_registers;          // of 32 bits: the most of a thread
+  int registers;                 // of a multiprocessor
+  int64_t block_shared, shared;  // bytes of shared memory: the most of a block; of a multiprocessor
+  double memory_gbps;            // read bandwidth of the device
+};
+// Of a target that cuda() describes; null for others.
+const GpuFigures* gpu_figures(const TargetDesc& target);
+
+// The blocks that a multiprocessor runs at once, and their threads as a part of all it could run.
+struct Occupancy {
+  int blocks = 0;
+  double part = 0;
+};
+// Of a kernel with blocks of `threads` threads, `registers` for each, and `shared` bytes of shared memory.
+Occupancy occupancy(const GpuFigures& gpu, int threads, int registers, int64_t shared);
+
+}  // namespace relay::target

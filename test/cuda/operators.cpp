@@ -1,0 +1,121 @@
+// Writes the kernels of operators' examples as PTX, one file for each operator, and what a GPU can run of a kernel:
+//
+//   relay_op_ptx --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
+//   relay_op_ptx --target cuda:sm_80 --artifacts --to FOLDER ...
+//   relay_op_ptx --target cuda:sm_80 --occupancy     the part of its threads that run at once, by registers 0 .. 255
+//
+// --artifacts: each example as an artifact, NAME.rart, with its inputs and the evaluator's results, NAME.safetensors, and
+// lines "NAME ULPS" in a file of the shard, examples.K.txt: what relay_device_check runs on a GPU.
+//
+// Ends with 1 if an example cannot be compiled, except for those that are refused for every target.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <regex>
+#include <sstream>
+
+#include "checks.h"
+#include "relay/codegen/llvm/nvptx/ptx.h"
+#include "relay/driver/targets.h"
+#include "relay/target/cuda/cuda.h"
+#include "relay/tensor/safetensors.h"
+
+namespace relay::proofs {
+namespace {
+
+struct Settings {
+  std::string target = "cuda:sm_80", only = ".*", shard = "1/1", folder;
+  bool first = false, occupancy = false, artifacts = false;
+};
+
+Result<driver::Compiled> compiled_for(const ExampleCase& c, const TargetDesc& target) {
+  ir::Module module;
+  module.functions["main"] = eval::function(c);
+  driver::Options options;
+  options.lower.target = target, options.run.threads = 1, options.run.make_executable = false;
+  return driver::compile(module, options);
+}
+
+// Writes an example that a GPU can run; its line for the list, which is empty if the evaluator refuses it.
+Result<std::string> write_artifact(const ExampleCase& c, const driver::Compiled& compiled, const std::string& path) {
+  const Tensors inputs = eval::example_inputs(c);
+  const Result<Tensors> results = evaluated(eval::function(c), inputs);
+  if (!results) return std::string();
+  NamedTensors all;
+  for (size_t k = 0; k < inputs.size(); ++k) all.emplace_back(format("input{:02}", k), inputs[k]);
+  for (size_t k = 0; k < results->size(); ++k) all.emplace_back(format("result{:02}", k), (*results)[k]);
+  RELAY_RETURN_IF_ERROR(write_safetensors(path + ".safetensors", all));
+  RELAY_RETURN_IF_ERROR(driver::save(compiled, driver::FileForm::Artifact, path + ".rart"));
+  return format("{} {}\n", std::filesystem::path(path).filename().string(), c.example->ulps);
+}
+
+int write_all(const Settings& settings, const TargetDesc& target) {
+  const std::regex only(settings.only);
+  size_t shard = 1, shards = 1, number = 0, written = 0;
+  int failed = 0;
+  std::ostringstream list;
+  std::sscanf(settings.shard.c_str(), "%zu/%zu", &shard, &shards);
+  for (const op::OpDef* def : op::all()) {
+    if (!std::regex_match(def->name, only) || number++ % shards != shard - 1) continue;
+    std::vector<loop::Kernel> all;
+    const size_t count = settings.first ? std::min<size_t>(def->examples.size(), 1) : def->examples.size();
+    for (size_t i = 0; i < count; ++i) {
+      const Result<ExampleCase> c = eval::example_case(*def, i);
+      if (!c || def->examples[i].bench) continue;
+      Result<driver::Compiled> compiled = compiled_for(*c, target);
+      if (!compiled && compiled_for(*c, *driver::find_target("native"))) {
+        std::cout << format("FAILED {}: {}\n", c->name, render(compiled.errors()));
+        ++failed;
+      }
+      if (!compiled) continue;
+      if (settings.artifacts) {
+        const Result<std::string> line =
+            write_artifact(*c, *compiled, settings.folder + format("/{}.{}", def->name, i));
+        if (!line) return std::cout << render(line.errors()), 1;
+        list << *line;
+        ++written;
+        continue;
+      }
+      for (loop::Kernel& kernel : compiled->built.kernels) {
+        kernel.name = format("e{}_{}", i, kernel.name);
+        all.push_back(std::move(kernel));
+      }
+    }
+    if (all.empty()) continue;
+    const Result<std::string> text = codegen::ptx_text(all, target);
+    if (!text) return std::cout << render(text.errors()), 1;
+    std::ofstream(std::filesystem::path(settings.folder) / (def->name + ".ptx")) << *text;
+    written += all.size();
+  }
+  if (settings.artifacts) std::ofstream(settings.folder + format("/examples.{}.txt", shard)) << list.str();
+  std::cout << format("{} written, {} examples failed\n", written, failed);
+  return failed > 0;
+}
+
+int run(const Settings& settings) {
+  const Result<TargetDesc> target = driver::find_target(settings.target);
+  const target::GpuFigures* gpu = target ? target::gpu_figures(*target) : nullptr;
+  if (!gpu) return std::cout << "no GPU: " << settings.target << "\n", 1;
+  if (!settings.occupancy) return write_all(settings, *target);
+  for (int registers = 0; registers <= gpu->thread_registers; ++registers)
+    std::cout << target::occupancy(*gpu, codegen::ptx_block, registers, 0).part << "\n";
+  return 0;
+}
+
+}  // namespace
+}  // namespace relay::proofs
+
+int main(int argc, char** argv) {
+  relay::proofs::Settings settings;
+  CLI::App app("Writes operators' examples as PTX");
+  app.add_option("--target", settings.target);
+  app.add_option("--to", settings.folder, "Folder");
+  app.add_option("--only", settings.only, "Regular expression for names of operators");
+  app.add_flag("--first", settings.first, "One example of each operator");
+  app.add_option("--shard", settings.shard, "K/N: the K-th of N parts");
+  app.add_flag("--artifacts", settings.artifacts);
+  app.add_flag("--occupancy", settings.occupancy);
+  CLI11_PARSE(app, argc, argv);
+  return relay::proofs::run(settings);
+}

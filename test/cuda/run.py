@@ -1,0 +1,162 @@
+"""Checks the code for CUDA without a GPU: make test-cuda.
+
+    run.py [--only REGEX] [--first] [--jobs N] [--networks mobilenet_v2,resnet18] [--processors sm_80]
+
+1. Relay's declarations of the driver are those of cuda.h.
+2. Every operator's examples run on the mock driver, which interprets their PTX, and equal the evaluator.
+3. NVIDIA's assembler takes the kernels of every operator and of the networks, for each processor; none may spill
+   registers. A table has what the kernels use, and build/test-cuda/kernels.json has each kernel.
+
+Ends with 1 if anything failed.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test/python/support"))
+
+import cuda_tools  # noqa: E402
+
+BIN = ROOT / "build/release/bin"
+NETWORKS = "mlp,mobilenet_v2,resnet18,minilm_l6"
+
+
+def run_examples(given, pool):
+    """Runs the operators' examples on the mock driver. Returns failures by example."""
+
+    def shard(k):
+        with tempfile.NamedTemporaryFile(suffix=".json") as out:
+            command = [BIN / "relay_op_device", "--target", "cuda", "--only", given.only, "--shard", f"{k}/{given.jobs}"]
+            command += ["--json", out.name, *(["--first"] if given.first else [])]
+            done = subprocess.run(command, env=cuda_tools.mock_environment(), capture_output=True, text=True)
+            text = pathlib.Path(out.name).read_text()
+            if not text:
+                raise RuntimeError(f"the mock driver: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+            return json.loads(text)
+
+    found = list(pool.map(shard, range(1, given.jobs + 1)))
+    failed = {case: why for one in found for case, why in one["failed"].items()}
+    refused = {}
+    for one in found:
+        for reason, names in one["refused"].items():
+            refused.setdefault(reason, []).extend(names)
+    print(
+        f"interpreted PTX: {sum(one['passed'] for one in found)} examples passed, "
+        f"{sum(one['same_bits'] for one in found)} of them with the bits of the CPU; "
+        f"{sum(map(len, refused.values()))} refused, {len(failed)} failed"
+    )
+    for reason, names in refused.items():
+        print(f"  refused, {len(names)} times: {reason}")
+    return failed
+
+
+def check_declarations():
+    """Compiles the comparison with cuda.h. Returns messages."""
+    header = next((ROOT / "build/test-cuda").rglob("include/cuda.h"), None)
+    if header is None:
+        return ["cuda.h is not installed: run make test-cuda, which installs it"]
+    command = ["g++", "-std=c++20", "-fsyntax-only", "-I", ROOT / "src", "-isystem", header.parent]
+    done = subprocess.run([*command, ROOT / "test/cuda/declarations.cpp"], capture_output=True, text=True)
+    return [done.stderr[:2000]] if done.returncode else []
+
+
+def write_kernels(given, processor, folder, pool):
+    """Writes the PTX of operators and networks into the folder. Returns messages of what failed."""
+    wrong = []
+
+    def shard(k):
+        command = [BIN / "relay_op_ptx", "--target", f"cuda:{processor}", "--to", folder, "--only", given.only]
+        command += ["--shard", f"{k}/{given.jobs}", *(["--first"] if given.first else [])]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    for done in pool.map(shard, range(1, given.jobs + 1)):
+        if done.returncode != 0:
+            wrong.append(f"{processor}: {done.stdout.strip()} {done.stderr.strip()[-1000:]}")
+
+    def network(name):
+        model = ROOT / f"models/{name}.onnx"
+        if not model.exists():
+            return f"{model} is not here: make models-fetch"
+        out = folder / f"{name}.network.ptx"
+        command = [BIN / "relay", "compile", model, "--target", f"cuda:{processor}", "--emit", "ptx", "-o", out]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return f"{name}: {done.stderr.strip()[-1000:]}" if done.returncode != 0 else ""
+
+    wrong += filter(None, pool.map(network, filter(None, given.networks.split(","))))
+    return wrong
+
+
+def check_kernels(given, processor, pool):
+    """Assembles all kernels for a processor, and prints a table. Returns the kernels by file, and what is wrong."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        wrong = write_kernels(given, processor, folder, pool)
+
+        def one(path):
+            try:
+                return path.name.removesuffix(".ptx"), cuda_tools.assemble(path, processor), ""
+            except RuntimeError as error:
+                return path.name.removesuffix(".ptx"), [], f"{processor}: {path.name}: {error}"
+
+        found = list(pool.map(one, sorted(folder.glob("*.ptx"))))
+    wrong += [problem for _, _, problem in found if problem]
+    command = [BIN / "relay_op_ptx", "--target", f"cuda:{processor}", "--occupancy"]
+    part = [float(x) for x in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
+    for kind, is_kind in (
+        ("operators", lambda name: not name.endswith(".network")),
+        ("networks", lambda name: name.endswith(".network")),
+    ):
+        kernels = [k for name, listed, _ in found if is_kind(name) for k in listed]
+        if not kernels:
+            continue
+        registers = sorted(k.registers for k in kernels)
+        spilling = [k for k in kernels if k.spills]
+        print(
+            f"{processor:8}{kind:11}{len(kernels):8}{statistics.median(registers):10.0f}{registers[-1]:6}"
+            f"{len(spilling):8}{sum(k.stack > 0 for k in kernels):8}"
+            f"{statistics.median(part[k.registers] for k in kernels):11.0%}{min(part[r] for r in registers):8.0%}"
+        )
+        wrong += [f"{processor}: {k.name} spills {k.spills} bytes" for k in spilling]
+    return {name: [dataclasses.asdict(k) for k in kernels] for name, kernels, _ in found}, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=".*", help="regular expression for names of operators")
+    parser.add_argument("--first", action="store_true", help="one example of each operator")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--networks", default=NETWORKS, help="names in models/; none if empty")
+    parser.add_argument("--processors", default=",".join(cuda_tools.PROCESSORS))
+    given = parser.parse_args()
+    if not cuda_tools.assembler():
+        print("ptxas is not installed: run make test-cuda, which installs it")
+        return 1
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        wrong = check_declarations()
+        wrong += [f"{case}: {why}" for case, why in run_examples(given, pool).items()]
+        print(
+            "processor           kernels registers      spilling         occupancy\n"
+            "                             median   max         stack     median     low"
+        )
+        all_kernels = {}
+        for processor in given.processors.split(","):
+            all_kernels[processor], problems = check_kernels(given, processor, pool)
+            wrong += problems
+    out = ROOT / "build/test-cuda/kernels.json"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(all_kernels, indent=1))
+    for line in wrong:
+        print(f"FAILED {line}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

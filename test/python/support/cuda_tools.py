@@ -1,0 +1,55 @@
+"""The mock CUDA driver, and NVIDIA's assembler where it is installed."""
+
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+MOCK = ROOT / "build/release/librelay_mock_cuda.so"
+PROCESSORS = ["sm_75", "sm_80", "sm_90a"]
+
+
+def mock_environment(**more):
+    """The environment of a process whose CUDA driver is the mock."""
+    return os.environ | {"RELAY_CUDA_LIBRARY": str(MOCK)} | more
+
+
+def assembler():
+    """The path of ptxas: that of make test-cuda, or the machine's; none if neither is installed."""
+    for path in (ROOT / "build/test-cuda").rglob("bin/ptxas"):
+        path.chmod(path.stat().st_mode | 0o100)
+        return str(path)
+    return shutil.which("ptxas")
+
+
+@dataclasses.dataclass
+class Kernel:
+    """What ptxas says of a kernel; sizes in bytes."""
+
+    name: str
+    registers: int = 0
+    stack: int = 0
+    spills: int = 0
+    shared: int = 0
+
+
+def assemble(path, processor):
+    """The kernels of a file of PTX, or raises RuntimeError with the messages of ptxas."""
+    command = [assembler(), "-v", "--gpu-name", processor, "--output-file", os.devnull, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr or done.stdout).strip()[:2000])
+    kernels = []
+    for line in done.stderr.splitlines() + done.stdout.splitlines():
+        if found := re.search(r"Compiling entry function '(\w+)'", line):
+            kernels.append(Kernel(found[1]))
+        elif found := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
+            kernels[-1].stack, kernels[-1].spills = int(found[1]), int(found[2]) + int(found[3])
+        elif found := re.search(r"Used (\d+) registers", line):
+            kernels[-1].registers = int(found[1])
+            if shared := re.search(r"(\d+) bytes smem", line):
+                kernels[-1].shared = int(shared[1])
+    return kernels
