@@ -1,6 +1,6 @@
-// CMakeLists.txt and README.md.
+// CMakeLists.txt, and the parts of README.md that all projects have.
 #include "relay/base/bytes.h"
-#include "relay/c_project/writer.h"
+#include "relay/c_project/project_writer.h"
 
 namespace relay::c_project {
 
@@ -46,7 +46,7 @@ static void replace(std::string& text, const std::string& mark, const std::strin
   for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), value);
 }
 
-std::string Writer::cmake_lists() const {
+std::string ProjectWriter::cmake_lists() const {
   std::string text = filled(cmake_text, options_.name, prefix_);
   const bool arrays = !weights_.empty() && !has_weights_argument();
   replace(text, "@sources@", options_.name + ".c" + (arrays ? " " + options_.name + "_weights.c" : ""));
@@ -55,40 +55,30 @@ std::string Writer::cmake_lists() const {
   return text;
 }
 
-std::string Writer::readme() const {
-  const std::string& name = options_.name;
-  std::string out = format(
+std::string ProjectWriter::readme_beginning() const {
+  return format(
       "# {}\n\n`{}` as C99, written by Relay {} for the machine `{}`. Build it and run its self-test:\n\n"
       "```\ncmake -S . -B build\ncmake --build build\nctest --test-dir build\n```\n\n",
-      name, options_.model, options_.version, options_.target);
-  out += "| memory | bytes |\n| --- | --- |\n";
-  out += format("| constants, read only | {} |\n| workspace, `{}` | {} |\n| state | {} |\n\n", weight_bytes_,
-                macro("WORKSPACE_BYTES"), memory_.workspace_bytes, state_bytes_);
-  out += "| argument | type | bytes |\n| --- | --- | --- |\n";
-  for (const auto& [what, list] : {std::pair{"input", &inputs_}, {"output", &outputs_}, {"state", &state_}})
-    for (const Argument& a : *list)
-      out += format("| {} `{}` | {} | {} |\n", what, a.name, type_text(dtype_of(a), memory_.plan.shapes[a.array]),
-                    bytes_of(a));
+      options_.name, options_.model, options_.version, options_.target);
+}
+
+// Functions of the C library, and the bits of results.
+std::string ProjectWriter::readme_end() const {
   const std::vector<std::string> called = library_functions();
-  out += format(
+  std::string out = format(
       "\n`{0}.h` declares `{0}_run()`. It allocates nothing, has no writable static data, and may run several times "
-      "at once, each time with its own workspace. Functions of the C library that it calls: memcpy, memcmp{1}{2}.\n",
-      name, called.empty() ? "" : ", ", join(called, ", "));
-  out += format(
-      "\n```c\nstatic uint64_t workspace[({0}_WORKSPACE_BYTES + 7) / 8];\n{1}_status status = {1}_run(..., workspace, "
-      "sizeof workspace);\n```\n\n",
-      prefix_, name);
+      "at once, each time with its own workspace. Functions of the C library that it calls: memcpy, memcmp{1}{2}.\n\n",
+      options_.name, called.empty() ? "" : ", ", join(called, ", "));
   if (has_weights_argument())
     out += format(
         "`{}.weights` ({} bytes, {}-endian) has the constants. Read it, or map it, at an address that is a multiple of "
         "{}.\n\n",
-        name, weights_file_bytes_, options_.big_endian ? "big" : "little", workspace_alignment);
+        options_.name, weights_file_bytes_, options_.big_endian ? "big" : "little", workspace_alignment);
   out += "Outputs have the same bits on every processor with IEEE arithmetic";
   out += options_.library_math ? ", except for exp, tanh and similar functions, which are the C library's.\n" : ".\n";
   out +=
       "`cmake -DRELAY_FMA=ON` uses multiply-adds with one rounding instead, which are faster on processors that have "
-      "the "
-      "instruction.\n";
+      "the instruction.\n";
   return out;
 }
 
