@@ -100,7 +100,7 @@ static Shape constant_shape(const runtime::Port& port) {
 void ProgramWriter::name_interface() {
   number_forms();
   Identifiers names;
-  for (const char* taken : {"memory", "workspace", "workspace_bytes", "status", "arguments", "results", "count", "r"})
+  for (const char* taken : {"memory", "workspace", "workspace_bytes", "status", "arguments", "results", "r"})
     names.reserve(taken);
   auto named = [&](const runtime::Port& port) {
     const std::string& name = port.name;
@@ -191,7 +191,8 @@ std::string ProgramWriter::constants() const {
 static std::string plain_values(const std::string& code, size_t forms) {
   std::string out;
   for (size_t i = 0; i < forms; ++i)
-    if (code.find(format("relay_plain_{})", i)) != std::string::npos)
+    if (code.find(format("&relay_plain_{})", i)) != std::string::npos ||
+        code.find(format("&relay_plain_{};", i)) != std::string::npos)
       out += format("static const @_object relay_plain_{0} = {{0, {0}, 0}};\n", i);
   return out.empty() ? "" : out + "\n";
 }

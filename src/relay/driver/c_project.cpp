@@ -45,6 +45,19 @@ static Diagnostics sizes_of_values(const ir::Module& module) {
   return out;
 }
 
+// The same for arrays that code makes, by the operators that it knows.
+static Diagnostics arrays_of_values(const runtime::Program& program) {
+  Diagnostics out;
+  for (const runtime::Function& f : program.functions)
+    for (const runtime::Instruction& in : f.code) {
+      if (in.op != runtime::Op::MakeTensor) continue;
+      const std::string name = in.list.count > 0 ? format("`{}`", f.messages[f.lists[in.list.begin]]) : "an operator";
+      out.push_back(not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name),
+                             {}, "use an operator whose result has a constant size, such as `where`"));
+    }
+  return out;
+}
+
 // Inputs and outputs of a program with functions that C callers cannot make or use.
 static Diagnostics ports_without_c(const runtime::Program& program) {
   Diagnostics out;
@@ -69,6 +82,7 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
   Diagnostics errors;
   if (!program.is_graph()) {
     errors = sizes_of_values(compiled.module);
+    if (errors.empty()) errors = arrays_of_values(program);
     for (Diagnostic& d : ports_without_c(program)) errors.push_back(std::move(d));
     if (options.weights_file)
       errors.push_back(not_in_c("the constants of a program with functions are C arrays", {},
@@ -77,6 +91,15 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
       errors.push_back(not_in_c("--memory-limit applies to networks without functions", {},
                                 "give the memory for values with --arena"));
   }
+  const std::vector<std::string> sizes = program.is_graph() ? program.graph().variables : program.signature.variables;
+  for (const auto& [name, most] : options.most)
+    if (std::find(sizes.begin(), sizes.end(), name) == sizes.end())
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("--max names the size `{}`, which the inputs do not have", name),
+                        {},
+                        {},
+                        {},
+                        sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
   for (Diagnostic& d : c_project::refusals(program, options)) errors.push_back(std::move(d));
   if (errors.empty()) return ok();
   return errors;
