@@ -188,6 +188,7 @@ Result<Project> ProjectWriter::write_files() {
   out.files["test_vectors.h"] = test_data();
   out.files["CMakeLists.txt"] = cmake_lists();
   out.files["README.md"] = readme();
+  out.files["sizes.cmake"] = sizes_script();
   out.sizes = sizes();
   return out;
 }

@@ -59,6 +59,7 @@ class ProjectWriter {
   std::string weights_header() const;
   Result<std::string> weights_file() const;
   std::string cmake_lists() const;
+  std::string sizes_script() const;
   std::string readme_beginning() const;
   std::string readme_end() const;
   std::vector<std::string> library_functions() const;  // of <math.h> that the model calls
