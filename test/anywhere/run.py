@@ -1,7 +1,9 @@
-"""Writes every operator's examples as C projects, builds them by several compilers, and runs their self-tests on this
-machine and on emulated processors: make test-anywhere.
+"""Writes every operator's examples, and programs with functions, as C projects, builds them by several compilers, and
+runs their self-tests on this machine and on emulated processors: make test-anywhere.
 
     run.py [--only REGEX] [--on gcc,s390x] [--first] [--folder FOLDER]
+
+Names of programs begin with `program.`, as in --only 'program.*'.
 
 The self-test of a project compares bits with those of a run of the same kernels here, which are compared with the
 evaluator before. A case that is refused must be on the list of reasons.
@@ -10,6 +12,7 @@ evaluator before. A case that is refused must be on the list of reasons.
 import argparse
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +24,26 @@ import c_projects  # noqa: E402
 
 # Parts of messages of cases that cannot be C projects.
 REASONS = ("no control flow or functions", "known only at run time", "straight line of kernels", "depends on values")
+
+EXAMPLES, PROGRAMS = ROOT / "examples", ROOT / "test/anywhere/programs"
+# Programs with functions or with upper bounds of sizes, and the options of `relay compile`.
+WITH_OPTIONS = {
+    "tree_lstm": (EXAMPLES, []),
+    "char_rnn": (EXAMPLES, ["--input", "count=40"]),
+    "interpreter": (EXAMPLES, []),
+    "closures": (PROGRAMS, ["--input", "n=500", "--input", "p=expr:(5,True)"]),
+    "sizes": (PROGRAMS, ["--max", "n=12", "--max", "m=5", "--input", "i=2"]),
+}
+
+
+def write_programs(folder, only):
+    """The programs that were written, by folder, and what went wrong."""
+    names = [name for name in WITH_OPTIONS if re.fullmatch(only, f"program.{name}")]
+    for name in names:
+        place, options = WITH_OPTIONS[name]
+        folder.mkdir(parents=True, exist_ok=True)
+        c_projects.write(place / f"{name}.relay", folder / f"program_{name}", "--name", f"program_{name}", *options)
+    return {f"program_{name}": f"program.{name}" for name in names}
 
 
 def write_cases(folder, *options):
@@ -45,14 +68,15 @@ def main():
         folder = given.folder or pathlib.Path(temporary)
         options = ["--only", given.only, *(["--first"] if given.first else [])]
         cases, refused, wrong = write_cases(folder, *options)
-        print(f"{len(cases)} cases, {len(refused)} refused")
+        cases |= write_programs(folder, given.only)
+        print(f"{len(cases)} cases, {len(refused)} refused", flush=True)
         for toolchain in given.on.split(","):
             if not c_projects.ALL[toolchain].is_here():
                 wrong.append(f"{toolchain} is not installed: run dev/setup anywhere")
                 continue
             failed = c_projects.test_together(folder, list(cases), toolchain)
             wrong += [f"{cases[name]} ({name}) on {toolchain}" for name in failed]
-            print(f"{toolchain}: {len(cases) - len(failed)} of {len(cases)} right")
+            print(f"{toolchain}: {len(cases) - len(failed)} of {len(cases)} right", flush=True)
         writable = [name for name in cases if c_projects.writable_symbols(folder / name)]
         wrong += [f"{cases[name]} ({name}) has writable static data" for name in writable]
     for line in wrong:

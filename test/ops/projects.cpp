@@ -33,11 +33,13 @@ Result<driver::CProject> project_of(const ExampleCase& c, const Tensors& inputs,
   module.functions["main"] = eval::function(c);
   driver::Options options;
   RELAY_ASSIGN(options.lower.target, driver::find_target(settings.target));
-  options.run.make_executable = false, options.run.threads = 1;
+  driver::prepare_for_c(options), options.run.threads = 1;
   RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(module, options));
   c_project::Options how;
   how.name = name, how.model = c.name, how.weights_file = settings.weights_file;
-  return driver::c_project(compiled, inputs, how);
+  std::vector<runtime::Value> values;
+  for (const Tensor& t : inputs) values.push_back(runtime::Value::tensor(t));
+  return driver::c_project(compiled, std::move(values), how);
 }
 
 json row(const ExampleCase& c, const std::string& name, const Settings& settings) {

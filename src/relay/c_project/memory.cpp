@@ -28,10 +28,10 @@ static void add_lifetimes_of_results(const Segment& f, const Memory& memory, std
       lives[i] = {memory.plan.bytes[i], 0, last};
 }
 
-static void place_interface(const runtime::Program& graph, Memory& memory) {
-  const Segment& f = graph.graph();
+static void place_interface(const runtime::Program& program, const Segment& f, Memory& memory) {
   memory.state.resize(f.inputs.size());
-  for (const runtime::Donation& d : graph.donations) memory.state[d.input] = d.result;
+  if (program.is_graph())
+    for (const runtime::Donation& d : program.donations) memory.state[d.input] = d.result;
   for (size_t i = 0; i < f.arrays.size(); ++i) {
     const Array& a = f.arrays[i];
     Location& at = memory.arrays[i];
@@ -55,12 +55,34 @@ static void place_interface(const runtime::Program& graph, Memory& memory) {
   }
 }
 
-Result<Memory> place_arrays(const runtime::Program& graph, std::span<const int64_t> scratch_bytes) {
-  const Segment& f = graph.graph();
+// Replaces the sizes of arrays by the most that they can be.
+static Status bound_sizes(const Segment& f, std::span<const int64_t> most, runtime::Plan& plan) {
+  std::vector<Bounds> bounds;
+  for (int64_t m : most) bounds.push_back({0, m});
+  for (size_t i = 0; i < f.arrays.size(); ++i) {
+    const Array& a = f.arrays[i];
+    if (a.kind == Array::Kind::Input || a.kind == Array::Kind::Output || a.bytes.as_constant()) continue;
+    const std::optional<Bounds> bytes = bounds_of(a.bytes, bounds);
+    if (!bytes || bytes->most > runtime::Limits::array_bytes)
+      return Diagnostic{DiagnosticKind::out_of_memory,
+                        format("the size of array `{}`, {} bytes, has no upper bound", a.name,
+                               runtime::str(a.bytes, f.variables)),
+                        {},
+                        {},
+                        {},
+                        "fix the sizes that it depends on with --shape"};
+    plan.bytes[i] = std::max<int64_t>(plan.bytes[i], bytes->most);
+  }
+  return ok();
+}
+
+Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, std::span<const int64_t> scratch_bytes,
+                            std::span<const int64_t> most) {
   Memory memory;
-  RELAY_ASSIGN(memory.plan, runtime::plan(graph, f, {}));
+  RELAY_ASSIGN(memory.plan, runtime::plan(program, f, {most.begin(), most.end()}));
+  RELAY_RETURN_IF_ERROR(bound_sizes(f, most, memory.plan));
   memory.arrays.resize(f.arrays.size());
-  place_interface(graph, memory);
+  place_interface(program, f, memory);
   std::vector<Lifetime> lives = runtime::lifetimes(f, memory.plan.bytes);
   add_lifetimes_of_results(f, memory, lives);
   for (uint32_t s = 0; s < f.steps.size(); ++s)
@@ -75,6 +97,7 @@ Result<Memory> place_arrays(const runtime::Program& graph, std::span<const int64
     const uint32_t base = f.arrays[i].index;
     const int64_t of_base = f.arrays[base].kind == Array::Kind::Temporary ? memory.plan.offsets[base] : 0;
     memory.arrays[i] = memory.arrays[base];
+    if (!f.arrays[i].offset.as_constant()) continue;
     memory.arrays[i].bytes = memory.plan.bytes[i];
     memory.arrays[i].offset += memory.plan.offsets[i] - of_base;
   }

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "relay/c_project/sizes.h"
 #include "relay/runtime/program/planner.h"
 
 namespace relay::c_project {
@@ -16,20 +17,22 @@ struct Location {
   int64_t bytes = 0;
   bool operator==(const Location&) const = default;
 };
-// True if the two share memory.
+// True if the two may share memory.
 bool overlap(const Location& a, const Location& b);
 
 struct Memory {
-  runtime::Plan plan;
-  std::vector<Location> arrays;  // by array
+  runtime::Plan plan;            // with the most bytes of each array
+  std::vector<Location> arrays;  // by array; a view whose offset is not constant has that of its base
   std::vector<int64_t> scratch;  // by step: the offset of its scratch memory in the workspace, in bytes
   int64_t workspace_bytes = 0;
   // By input: the result that it holds after a run, if it is state.
   std::vector<std::optional<uint32_t>> state;
 };
 
-// `scratch_bytes`: by kernel.
-Result<Memory> place_arrays(const runtime::Program& graph, std::span<const int64_t> scratch_bytes);
+// `scratch_bytes`: by kernel. `most`: the upper bounds of the segment's shape variables. Inputs that a graph donates for
+// a result are state.
+Result<Memory> place_arrays(const runtime::Program& program, const runtime::Segment& segment,
+                            std::span<const int64_t> scratch_bytes, std::span<const int64_t> most);
 
 // The arrays of a step that its kernel gets: all but the condition of a KernelWhen.
 std::span<const uint32_t> kernel_arguments(const runtime::Segment& segment, const runtime::Step& step);

@@ -27,11 +27,24 @@ struct Options {
   int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
   bool library_math = false;   // exp, tanh and similar functions are the C library's
   bool keep_lanes = false;     // codegen::CFunctionOptions
+  std::map<std::string, int64_t> most{};  // upper bounds of shape variables, by name
+  int64_t arena_bytes = 0;     // of a program with functions: memory for values and frames
+  bool arena_bytes_are_measured = false;
 };
 
-// The arrays of one run of the program, for the self-test.
+// A value of a program with functions.
+struct Recorded {
+  std::optional<Tensor> tensor{};  // unset: a tuple, or of a data type
+  std::optional<uint32_t> type{};  // the index in Program::types; unset: a tuple
+  uint32_t tag = 0;
+  std::vector<Recorded> fields{};
+};
+
+// The values of one run of the program, for the self-test.
 struct Recording {
-  std::vector<Tensor> inputs, outputs;
+  std::vector<Tensor> inputs, outputs;         // of a graph
+  std::vector<int64_t> sizes{};                // of its shape variables
+  std::vector<Recorded> arguments{}, results{};  // of a program with functions, by port
 };
 
 struct Sizes {
@@ -42,17 +55,17 @@ struct Project {
   Sizes sizes;
 };
 
-// The properties of a program that no C project can have, all of them: calls of other libraries, sizes that are not
-// constant. Empty if there are none.
-Diagnostics refusals(const runtime::Program& program);
+// The properties of a program that no C project can have, all of them: calls of other libraries, sizes without an upper
+// bound. Empty if there are none.
+Diagnostics refusals(const runtime::Program& program, const Options& options);
 
 // True for a name that `Options::name` may have.
 bool is_c_name(const std::string& name);
 
-// `graph`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
+// `program`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
 // Program::kernels. A donated input (Program::donations) with a result is state. If the workspace would exceed its
 // limit, the steps get the order that needs the least memory; out_of_memory if that is still too much.
-Result<Project> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, const Recording& recording,
+Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels, const Recording& recording,
                       const Options& options);
 
 }  // namespace relay::c_project

@@ -6,6 +6,7 @@
 
 #include "relay/base/output_file.h"
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/driver/rehearsal.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/version.h"
 #include "relay/input/inputs.h"
@@ -17,67 +18,89 @@
 
 namespace relay::driver {
 
-namespace {
-// A construct of the language, in words, and the way to do without it.
-struct Construct {
-  std::string what;
-  const char* help;
-};
-
-Construct construct_of(const ir::Expr& e) {
-  switch (e->kind) {
-    case ir::ExprKind::If:
-      return {"a branch", "compute both sides and choose with `where`, or export without control flow"};
-    case ir::ExprKind::Match: return {"a match", "give the network tensors instead of values of data types"};
-    case ir::ExprKind::Constructor:
-      return {"a value of a data type", "give the network tensors instead of values of data types"};
-    case ir::ExprKind::RefCreate:
-    case ir::ExprKind::RefRead:
-    case ir::ExprKind::RefWrite:
-      return {"a reference", "pass the value as an input and return the new one; --donate keeps it between runs"};
-    case ir::ExprKind::GlobalVar:
-      return {format("a call of @{} that is not expanded", static_cast<const ir::GlobalVar&>(*e).name),
-              "unroll the recursion to a fixed number of steps before the import"};
-    default: return {};
-  }
+void prepare_for_c(Options& options) {
+  options.run.make_executable = false;
+  options.lower.batch_calls = build::BatchCalls::Never;
 }
 
-Diagnostic not_in_c(std::string message, const Span& span, std::string help) {
+static Diagnostic not_in_c(std::string message, const Span& span, std::string help) {
   return {DiagnosticKind::not_supported, std::move(message), span, {}, {}, std::move(help)};
 }
-}  // namespace
 
-static Diagnostics constructs_without_c(const ir::Module& module) {
+// Calls whose results have sizes that depend on values.
+static Diagnostics sizes_of_values(const ir::Module& module) {
   Diagnostics out;
   std::set<std::pair<std::string, std::string>> seen;  // message, place
-  auto add = [&](const std::string& message, const Span& span, const char* help) {
-    if (seen.emplace(message, place_text(span)).second) out.push_back(not_in_c(message, span, help));
-  };
-  const std::string straight = "a C project has no control flow or functions, but the program has ";
-  for (const auto& [name, f] : module.functions) {
+  for (const auto& [name, f] : module.functions)
     ir::visit(f, [&](const ir::Expr& e) {
-      if (const Construct c = construct_of(e); !c.what.empty()) add(straight + c.what, e->span, c.help);
-      const ir::Function* inner = ir::as<ir::Function>(e);
-      if (inner && inner != f.get() && !inner->attrs.count(ir::attribute::primitive))
-        add(straight + "a function value", e->span, "call the function where it is made, so that it is expanded");
       const ir::Call* call = ir::as<ir::Call>(e);
       const ir::Op* op = call ? ir::as<ir::Op>(call->callee) : nullptr;
-      if (op && op->def && op->def->part_of)
-        add(format("a C project has constant sizes, but that of the result of `{}` depends on values",
-                   op->def->part_of->name),
-            e->span, "use an operator whose result has a constant size, such as `where`");
+      if (!op || !op->def || !op->def->part_of) return;
+      const std::string message = format(
+          "a C project has constant sizes, but that of the result of `{}` depends on values", op->def->part_of->name);
+      if (seen.emplace(message, place_text(e->span)).second)
+        out.push_back(
+            not_in_c(message, e->span, "use an operator whose result has a constant size, such as `where`"));
     });
-  }
-  if (out.empty())
-    out.push_back(not_in_c("a C project has one straight line of kernels, but the program needs the virtual machine",
-                           {}, "compile it to an artifact: leave out --emit c-project"));
   return out;
 }
 
-Status check_c_project(const Compiled& compiled) {
+// The same for arrays that code makes, by the operators that it knows.
+static Diagnostics arrays_of_values(const runtime::Program& program) {
+  Diagnostics out;
+  for (const runtime::Function& f : program.functions)
+    for (const runtime::Instruction& in : f.code) {
+      if (in.op != runtime::Op::MakeTensor) continue;
+      const std::string name = in.list.count > 0 ? format("`{}`", f.messages[f.lists[in.list.begin]]) : "an operator";
+      out.push_back(not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name),
+                             {}, "use an operator whose result has a constant size, such as `where`"));
+    }
+  return out;
+}
+
+// Inputs and outputs of a program with functions that C callers cannot make or use.
+static Diagnostics ports_without_c(const runtime::Program& program) {
+  Diagnostics out;
+  auto check = [&](const char* what, const runtime::Port& port) {
+    for (const auto& [mark, kind] : {std::pair{"fn ", "a function"}, {"Ref[", "a reference"}, {"ref(", "a reference"}})
+      if (port.type.find(mark) != std::string::npos)
+        out.push_back(not_in_c(format("{} `{}` of a C project contains {}: {}", what, port.name, kind, port.type), {},
+                               "take and return tensors, tuples and values of data types"));
+  };
+  for (const runtime::Port& port : program.signature.inputs) check("input", port);
+  for (const runtime::Port& port : program.signature.outputs) check("output", port);
+  for (const runtime::Donation& d : program.donations)
+    if (d.result)
+      out.push_back(not_in_c(format("the input `{}` of a program with functions cannot be state of a C project",
+                                    program.signature.inputs[d.input].name),
+                             {}, "return the new value, and pass it to the next run"));
+  return out;
+}
+
+Status check_c_project(const Compiled& compiled, const c_project::Options& options) {
+  const runtime::Program& program = *compiled.built.program;
   Diagnostics errors;
-  if (!compiled.built.program->is_graph()) errors = constructs_without_c(compiled.module);
-  for (Diagnostic& d : c_project::refusals(*compiled.built.program)) errors.push_back(std::move(d));
+  if (!program.is_graph()) {
+    errors = sizes_of_values(compiled.module);
+    if (errors.empty()) errors = arrays_of_values(program);
+    for (Diagnostic& d : ports_without_c(program)) errors.push_back(std::move(d));
+    if (options.weights_file)
+      errors.push_back(not_in_c("the constants of a program with functions are C arrays", {},
+                                "leave out --weights-file"));
+    if (options.memory_limit > 0)
+      errors.push_back(not_in_c("--memory-limit applies to networks without functions", {},
+                                "give the memory for values with --arena"));
+  }
+  const std::vector<std::string> sizes = program.is_graph() ? program.graph().variables : program.signature.variables;
+  for (const auto& [name, most] : options.most)
+    if (std::find(sizes.begin(), sizes.end(), name) == sizes.end())
+      return Diagnostic{DiagnosticKind::bad_option,
+                        format("--max names the size `{}`, which the inputs do not have", name),
+                        {},
+                        {},
+                        {},
+                        sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
+  for (Diagnostic& d : c_project::refusals(program, options)) errors.push_back(std::move(d));
   if (errors.empty()) return ok();
   return errors;
 }
@@ -91,15 +114,68 @@ static Result<TargetDesc> recorder(const TargetDesc& target) {
   return host;
 }
 
-Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts) {
+Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts,
+                                                    const std::map<std::string, int64_t>& most) {
   RELAY_ASSIGN(const ir::Module typed, typing::infer(module));
   RELAY_ASSIGN(const std::vector<input::Port> ports, input::input_ports(typed));
-  RELAY_ASSIGN(const input::Inputs inputs, input::make_inputs(ports, {.inputs = texts, .shapes = {}}, typed));
-  return input::tensors_of(inputs.values);
+  std::vector<std::string> shapes;
+  for (const input::Port& port : ports) {
+    const bool is_symbolic = std::any_of(port.dims.begin(), port.dims.end(), [](const std::string& d) {
+      return d.find_first_not_of("0123456789") != std::string::npos;
+    });
+    const bool is_given = std::any_of(texts.begin(), texts.end(),
+                                      [&](const std::string& text) { return starts_with(text, port.name + "="); });
+    if (!port.is_tensor || !is_symbolic || is_given) continue;
+    if (const std::optional<Shape> shape = port.shape(most)) shapes.push_back(format("{}={}", port.name, join(*shape, ",")));
+  }
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {.inputs = texts, .shapes = shapes}, typed));
+  return std::move(inputs.values);
 }
 
-Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options) {
-  RELAY_RETURN_IF_ERROR(check_c_project(compiled));
+// The value as the project's self-test makes or compares it.
+static c_project::Recorded recorded(const runtime::Value& value, const runtime::Program& program) {
+  c_project::Recorded out;
+  if (value.is_tensor()) {
+    out.tensor = value.tensor();
+    return out;
+  }
+  if (value.kind() == runtime::ObjectKind::Data) {
+    const std::string& name = runtime::data_type(value.type()).name;
+    for (uint32_t t = 0; t < program.types.size(); ++t)
+      if (program.types[t].name == name) out.type = t;
+    out.tag = value.tag();
+  }
+  for (size_t i = 0; i < value.size(); ++i) out.fields.push_back(recorded(value.field(i), program));
+  return out;
+}
+
+static void flatten(const runtime::Value& value, std::vector<runtime::Value>& out) {
+  if (value.kind() != runtime::ObjectKind::Tuple) return out.push_back(value);
+  for (size_t i = 0; i < value.size(); ++i) flatten(value.field(i), out);
+}
+
+static Status record_graph(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
+                           c_project::Recording& recording) {
+  RELAY_ASSIGN(recording.inputs, input::tensors_of(inputs));
+  std::vector<Shape> shapes;
+  for (const Tensor& t : recording.inputs) shapes.push_back(t.shape());
+  RELAY_ASSIGN(recording.sizes, runtime::bind_variables(executable.program().graph(), shapes));
+  RELAY_ASSIGN(recording.outputs, executable.run(recording.inputs));
+  return ok();
+}
+
+static Status record_program(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
+                             c_project::Recording& recording) {
+  for (const runtime::Value& v : inputs) recording.arguments.push_back(recorded(v, executable.program()));
+  RELAY_ASSIGN(const runtime::Value result, executable.call(inputs, {.inputs_are_lent = true}));
+  std::vector<runtime::Value> results;
+  flatten(result, results);
+  for (const runtime::Value& v : results) recording.results.push_back(recorded(v, executable.program()));
+  return ok();
+}
+
+Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options) {
+  RELAY_RETURN_IF_ERROR(check_c_project(compiled, options));
   const TargetDesc& target = compiled.report.target;
   RELAY_ASSIGN(const TargetDesc host, recorder(target));
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
@@ -112,17 +188,21 @@ Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs,
                runtime::Executable::create(std::make_shared<const runtime::Program>(std::move(lent)), library,
                                            {.threads = compiled.report.threads}));
   CProject out;
-  out.recording.inputs = std::move(inputs);
-  Result<std::vector<Tensor>> outputs = executable->run(out.recording.inputs);
-  if (!outputs) {
-    Diagnostics errors = outputs.errors();
+  const Status status = ready->is_graph() ? record_graph(*executable, inputs, out.recording)
+                                          : record_program(*executable, inputs, out.recording);
+  if (!status) {
+    Diagnostics errors = status.errors();
     errors[0].notes.push_back("the self-test records a run; --input NAME=VALUE gives it other inputs than random ones");
     return errors;
   }
-  out.recording.outputs = *std::move(outputs);
   options.target = target.name, options.version = version;
   options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
   options.keep_lanes = target.vector_bytes > 8;
+  if (!ready->is_graph() && options.arena_bytes == 0) {
+    RELAY_ASSIGN(options.arena_bytes, rehearsed_arena_bytes(*ready, library, inputs));
+    options.arena_bytes = (options.arena_bytes + 63) / 64 * 64;
+    options.arena_bytes_are_measured = true;
+  }
   RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, options));
   return out;
 }

@@ -3,17 +3,23 @@
 
 #include "relay/c_project/project.h"
 #include "relay/driver/compile.h"
+#include "relay/runtime/functions/value.h"
 
 namespace relay::driver {
 
 // The target that a C project is scheduled for unless another one is given.
 constexpr const char* c_project_target = "portable";
 
-// not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
-Status check_c_project(const Compiled& compiled);
+// The compilation for a C project: nothing is run, and calls do not wait for each other.
+void prepare_for_c(Options& options);
 
-// The inputs of the recorded run. `texts`: arguments of --input; the other inputs are random.
-Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts);
+// not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
+Status check_c_project(const Compiled& compiled, const c_project::Options& options);
+
+// The inputs of the recorded run. `texts`: arguments of --input; the other inputs are random. `most`: upper bounds of
+// sizes, which are the sizes of random inputs.
+Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts,
+                                                    const std::map<std::string, int64_t>& most);
 
 struct CProject {
   c_project::Project project;
@@ -21,7 +27,7 @@ struct CProject {
 };
 // `options`: the target, the version and what follows from them are filled in here. State is what the program was
 // compiled to donate for a result.
-Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options);
+Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options);
 
 // Writes the files into a folder, which is made if necessary.
 Status save(const c_project::Project& project, const std::string& folder);

@@ -278,7 +278,7 @@ static std::string tuned_note(const CompileReport& report, const cache::TuningRe
 
 // The tier of the code that the first run uses.
 static runtime::Tier first_tier(const Options& options) {
-  const bool is_full = options.run.tier == Tier::Full || codegen::is_opencl(options.lower.target);
+  const bool is_full = options.run.tier == Tier::Full || !codegen::device_kind(options.lower.target).empty();
   return is_full ? runtime::Tier::Full : runtime::Tier::Fast;
 }
 

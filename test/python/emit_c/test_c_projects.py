@@ -244,23 +244,6 @@ def test_weights_in_a_file(tmp_path):
         c_projects.self_test(folder, arguments=[weights])
 
 
-def test_everything_without_a_c_form_is_named_at_once(tmp_path):
-    (tmp_path / "program.relay").write_text(
-        VERSION
-        + """import "list"
-def @total(%l: List[float32], %acc: float32) -> float32 {
-  match (%l) { Nil => %acc, Cons(%h, %t) => @total(%t, add(%acc, %h)) }
-}
-def @main(%l: List[float32], %c: bool) { if (%c) { @total(%l, 0f) } else { 1f } }
-"""
-    )
-    said = fails("R0304", "compile", tmp_path / "program.relay", "--emit", "c-project", "-o", tmp_path / "project")
-    for what in ("a match", "a branch", "a call of @total"):
-        assert f"but the program has {what}" in said, said
-    assert said.count("help:") >= 3 and "program.relay:4:" in said
-    assert not (tmp_path / "project").exists()
-
-
 def test_sizes_that_depend_on_values_are_refused_with_the_operator(tmp_path):
     (tmp_path / "find.relay").write_text(VERSION + "def @main(%x: Tensor[(4), float32]) { argwhere(%x) }\n")
     said = fails("R0304", "compile", tmp_path / "find.relay", "--emit", "c-project", "-o", tmp_path / "project")

@@ -23,7 +23,8 @@ struct CompileVerbOptions : ModelOptions {
   // of a C project:
   c_project::Options project;
   std::vector<std::string> inputs;
-  std::string memory_limit;
+  std::string memory_limit, arena;
+  std::vector<std::string> most;  // arguments of --max
   std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
@@ -38,10 +39,25 @@ static Status wrong_option(std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
 }
 
+// "n=128"
+static Status read_bound(const std::string& text, std::map<std::string, int64_t>& most) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals), number = equals == std::string::npos ? "" : text.substr(equals + 1);
+  const bool is_number = !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
+  if (name.empty() || !is_number)
+    return wrong_option(format("'{}' is not NAME=NUMBER", text), "name a size of the inputs: --max n=128");
+  most[name] = std::stoll(number);
+  return ok();
+}
+
 static Status read_project_options(CompileVerbOptions& options) {
   if (!options.memory_limit.empty()) {
     RELAY_ASSIGN(options.project.memory_limit, cache::parse_bytes(options.memory_limit));
   }
+  if (!options.arena.empty()) {
+    RELAY_ASSIGN(options.project.arena_bytes, cache::parse_bytes(options.arena));
+  }
+  for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
   if (!c_project::is_c_name(options.project.name))
     return wrong_option(format("'{}' cannot begin names in C", options.project.name),
                         "give a name of letters, digits and underscores that is not a keyword");
@@ -53,8 +69,9 @@ static Status read_project_options(CompileVerbOptions& options) {
 
 static Status write_project(const CompileVerbOptions& options, const driver::Model& model,
                             const driver::Compiled& compiled) {
-  RELAY_RETURN_IF_ERROR(driver::check_c_project(compiled));
-  RELAY_ASSIGN(std::vector<Tensor> inputs, driver::recorded_inputs(model.module, options.inputs));
+  RELAY_RETURN_IF_ERROR(driver::check_c_project(compiled, options.project));
+  RELAY_ASSIGN(std::vector<runtime::Value> inputs,
+               driver::recorded_inputs(model.module, options.inputs, options.project.most));
   RELAY_ASSIGN(const driver::CProject written, driver::c_project(compiled, std::move(inputs), options.project));
   const c_project::Project& project = written.project;
   RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
@@ -81,7 +98,10 @@ static Status compile_to_file(CompileVerbOptions options) {
     return Diagnostic{DiagnosticKind::bad_option, format("{} is compiled already", options.model), {}, {}, {},
                       "give the original model"};
   RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
-  compilation.run.make_executable = false;
+  if (is_project)
+    driver::prepare_for_c(compilation);
+  else
+    compilation.run.make_executable = false;
   RELAY_RETURN_IF_ERROR(input::check_output(options.output, model.files));
   if (options.aot && options.emit != "artifact")
     return Diagnostic{DiagnosticKind::bad_option,
@@ -125,6 +145,14 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
+  verb.add_option("--max", options.most,
+                  "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
+                  "for more)")
+      ->type_name("NAME=N");
+  verb.add_option("--arena", options.arena,
+                  "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
+                  "with a status code. Default: the need of the recorded run")
+      ->type_name("SIZE");
   verb.add_option(
           "--input", options.inputs,
           "C project: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are random (repeat "
@@ -161,7 +189,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--input"})
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });

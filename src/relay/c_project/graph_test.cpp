@@ -2,62 +2,31 @@
 #include <algorithm>
 #include <set>
 
-#include "relay/c_project/writer.h"
+#include "relay/c_project/graph_writer.h"
 #include "relay/codegen/c/c_helpers.h"
 
 namespace relay::c_project {
 
-// The text of an array of test_vectors.h. `what`: input, state or expected.
-static std::string vector_text(const char* what, const std::string& name, const Tensor& values) {
-  return format("\nstatic const {} {}_{}[{}] = {{\n{}}};\n", codegen::c_stored_type(values.dtype()), what, name,
-                std::max<int64_t>(values.elements(), 1), literal(values));
-}
-
-std::string Writer::test_data() const {
+std::string GraphWriter::test_data() const {
   std::string out = title() + "#include <math.h>\n#include <stdint.h>\n";
-  for (const Argument& a : inputs_) out += vector_text("input", a.name, recording_.inputs[a.port]);
-  for (const Argument& a : state_) out += vector_text("input", a.name, recording_.inputs[a.port]);
-  for (const Argument& a : outputs_) out += vector_text("expected", a.name, recording_.outputs[a.port]);
-  for (const Argument& a : state_) out += vector_text("expected", a.name, recording_.outputs[*memory_.state[a.port]]);
+  for (const Argument& a : inputs_) out += vector_text("input_" + a.name, recording_.inputs[a.port]);
+  for (const Argument& a : state_) out += vector_text("input_" + a.name, recording_.inputs[a.port]);
+  for (const Argument& a : outputs_) out += vector_text("expected_" + a.name, recording_.outputs[a.port]);
+  for (const Argument& a : state_) out += vector_text("expected_" + a.name, recording_.outputs[*memory().state[a.port]]);
   return out;
 }
 
 // `first`: what is passed as the first input that has one.
-std::string Writer::call_in_test(const std::string& workspace, const std::string& bytes,
+std::string GraphWriter::call_in_test(const std::string& workspace, const std::string& bytes,
                                  const std::string& first) const {
   std::vector<std::string> args;
   if (has_state()) args.push_back("&state");
   if (has_weights_argument()) args.push_back("weights");
+  for (size_t v = 0; v < variables_.size(); ++v) args.push_back(format("{}", recording_.sizes[v]));
   for (const Argument& a : inputs_) args.push_back(&a == inputs_.data() && !first.empty() ? first : "input_" + a.name);
   for (const Argument& a : outputs_) args.push_back("output_" + a.name);
   args.push_back(workspace), args.push_back(bytes);
   return format("{}_run({})", options_.name, join(args, ", "));
-}
-
-// Floats agree if they have the same bits or both are NaN. With another rounding of products or another exp, they may
-// differ by a part of the largest value, and integers by one.
-static std::string comparison(DType t) {
-  const std::string type = codegen::c_stored_type(t);
-  std::string body;
-  if (t.is_float() && t.bits >= 32) {
-    body =
-        "    const double d = fabs((double)got[i] - (double)want[i]);\n"
-        "    if (memcmp(&got[i], &want[i], sizeof *got) == 0 || (got[i] != got[i] && want[i] != want[i])) continue;\n"
-        "    if (LOOSE && d <= 1e-4 * largest) continue;\n";
-  } else {
-    body =
-        "    const int64_t d = (int64_t)(got[i] - want[i]);\n"
-        "    if (got[i] == want[i] || (LOOSE && (d == 1 || d == -1))) continue;\n";
-  }
-  const std::string largest = t.is_float() && t.bits >= 32
-                                  ? "  double largest = 0;\n  for (size_t i = 0; i < count; ++i)\n"
-                                    "    if (fabs((double)want[i]) > largest) largest = fabs((double)want[i]);\n"
-                                  : "";
-  return format(
-      "static size_t differences_{0}(const {0} *got, const {0} *want, size_t count) {{\n"
-      "  size_t different = 0;\n{1}  for (size_t i = 0; i < count; ++i) {{\n{2}    ++different;\n  }}\n"
-      "  return different;\n}}\n\n",
-      type, largest, body);
 }
 
 static constexpr const char* main_begin = R"(
@@ -78,7 +47,7 @@ static int read_weights(const char *path) {
 }
 )";
 
-std::string Writer::self_test() const {
+std::string GraphWriter::self_test() const {
   const std::string &name = options_.name, ok = macro("OK");
   std::string out =
       title() +
@@ -96,7 +65,7 @@ std::string Writer::self_test() const {
   out += format("static uint64_t workspace[{} / 8 + 2];\n", macro("WORKSPACE_BYTES"));
   for (const Argument& a : outputs_)
     out += format("static {} output_{}[{}];\n", codegen::c_stored_type(dtype_of(a)), a.name,
-                  extent_text(memory_.plan.shapes[a.array]));
+                  extent_of(a));
   if (has_state()) out += format("static {}_state state;\n", name);
   std::string weights = has_weights_argument() ? read_weights : "";
   for (size_t at; (at = weights.find('@')) != std::string::npos;) weights.replace(at, 1, prefix_);
@@ -107,7 +76,7 @@ std::string Writer::self_test() const {
         "  if (expect(\"{0}.weights is read\", read_weights(count > 1 ? arguments[1] : \"{0}.weights\"))) return 2;\n",
         name);
   for (const Argument& a : state_) body += format("  memcpy(state.{0}, input_{0}, sizeof input_{0});\n", a.name);
-  if (memory_.workspace_bytes > 0) {
+  if (memory().workspace_bytes > 0) {
     body += format("  failed += expect(\"a small workspace is refused\", {} == {});\n",
                    call_in_test("workspace", macro("WORKSPACE_BYTES") + " - 1", ""), macro("WORKSPACE_TOO_SMALL"));
     body += format("  failed += expect(\"a misaligned workspace is refused\", {} == {});\n",
@@ -119,12 +88,16 @@ std::string Writer::self_test() const {
   body += format("  failed += expect(\"the run succeeds\", {} == {});\n",
                  call_in_test("workspace", "sizeof workspace", ""), ok);
   auto compare = [&](const Argument& a, const std::string& got) {
+    const uint32_t port = memory().state.size() > a.port && &a >= state_.data() && &a < state_.data() + state_.size()
+                              ? *memory().state[a.port]
+                              : a.port;
+    const std::string count = has_constant_shape(a) ? format("{}_{}_ELEMENTS", prefix_, upper_case(a.name))
+                                                    : format("{}", recording_.outputs[port].elements());
     body += format(
-        "  differences = differences_{}({}, expected_{}, {}_{}_ELEMENTS);\n"
-        "  if (differences > 0) printf(\"{}: %lu of %lu values differ\\n\", (unsigned long)differences, "
-        "(unsigned long){}_{}_ELEMENTS);\n  failed += differences > 0;\n",
-        codegen::c_stored_type(dtype_of(a)), got, a.name, prefix_, upper_case(a.name), a.name, prefix_,
-        upper_case(a.name));
+        "  differences = differences_{0}({1}, expected_{2}, {3});\n"
+        "  if (differences > 0) printf(\"{2}: %lu of %lu values differ\\n\", (unsigned long)differences, "
+        "(unsigned long){3});\n  failed += differences > 0;\n",
+        codegen::c_stored_type(dtype_of(a)), got, a.name, count);
   };
   for (const Argument& a : outputs_) compare(a, "output_" + a.name);
   for (const Argument& a : state_) compare(a, "state." + a.name);
