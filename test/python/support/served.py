@@ -101,8 +101,8 @@ def binary(*arrays, outputs=True, extra=b"", **changes):
 
 
 class Server:
-    def __init__(self, process, port):
-        self.process, self.port = process, port
+    def __init__(self, process, port, grpc_port=None):
+        self.process, self.port, self.grpc_port = process, port, grpc_port
 
     def client(self):
         return Client(self.port)
@@ -119,7 +119,8 @@ def serving(*arguments, log=subprocess.DEVNULL):
     try:
         line = process.stdout.readline()
         assert line, f"the server ended with status {process.wait()}"
-        yield Server(process, int(line.rsplit(":", 1)[1]))
+        ports = [int(port) for port in re.findall(r"://\S+:(\d+)", line)]
+        yield Server(process, *ports)
     finally:
         process.terminate()
         try:
