@@ -195,6 +195,14 @@ build/test-trackers/ready: test/trackers/requirements.txt
 test-trackers: setup product build/test-trackers/ready ## Write runs for TensorBoard, Weights & Biases and MLflow, and read them with their own readers
 	@$(PYTHON) -m pytest -q -rs test/python/trackers
 
+build/test-serve/ready: test/serve/requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
+
+test-serve: setup product build/test-serve/ready ## Ask the model server with the clients of Triton and OpenAI
+	@$(PYTHON) -m pytest -q test/serve
+
 build/test-stablehlo/ready: test/stablehlo/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@

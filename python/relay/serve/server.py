@@ -121,7 +121,7 @@ async def _serve(models: list[str], settings: Settings, host: str, port: int, gr
             server.ending.set()
             if stopped:
                 await stopped
-        return repository.running + (texts.running if texts else 0)
+        return repository.running + (await texts.close() if texts else 0)
 
 
 async def _text_service(sources: list[Source], settings: Settings, metrics: Metrics, intake: Intake):

@@ -15,6 +15,12 @@ def @main(%x: Tensor[(n, 4), float32]) {
 }
 """
 
+PARTS = """#[version = "0.0.5"]
+def @main(%a: Tensor[(n, 2), int32], %b: Tensor[(n, 2), float16], %c: Tensor[(2), bool], %d: float64) {
+  (add(%a, %a), multiply(%b, 2f16), logical_not(%c), add(%d, 1f64))
+}
+"""
+
 # Doubles a row as often as the request says, so that a test chooses how long a run takes.
 SLOW = """#[version = "0.0.5"]
 def @again(%x: Tensor[(4), float32], %n: int64) -> Tensor[(4), float32] {

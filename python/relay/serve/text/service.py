@@ -63,10 +63,9 @@ class TextService:
         self._settings, self._metrics, self._intake = settings, metrics, intake
         self._slots = Slots(settings)
 
-    @property
-    def running(self) -> int:
-        """The number of answers that are generated."""
-        return self._slots.running
+    async def close(self) -> int:
+        """Cuts off all answers. Returns the number of those that are still generated."""
+        return await self._slots.close()
 
     def routes(self) -> list[Route]:
         return [

@@ -12,6 +12,8 @@ from ...decoding import Stream
 from ..problems import Refused
 from ..settings import Settings
 
+_PATIENCE = 5  # seconds that the last token of an answer may take at the end of the server
+
 
 class Slots:
     """The threads that generate: at most `settings.slots` answers at a time. Others wait."""
@@ -20,7 +22,7 @@ class Slots:
         self._settings = settings
         self._free = asyncio.Semaphore(settings.slots)
         self._waiting = 0
-        self.running = 0
+        self._jobs: set[Job] = set()
         self.threads = ThreadPoolExecutor(settings.slots, "relay-text")
 
     async def take(self, deadline: float) -> None:
@@ -39,11 +41,23 @@ class Slots:
             ) from None
         finally:
             self._waiting -= 1
-        self.running += 1
 
-    def give_back(self) -> None:
-        self.running -= 1
+    def begun(self, job: Job) -> None:
+        """Notes a job in a slot that was taken."""
+        self._jobs.add(job)
+
+    def ended(self, job: Job) -> None:
+        """Gives back the slot of a job."""
+        self._jobs.discard(job)
         self._free.release()
+
+    async def close(self) -> int:
+        """Ends all jobs after the tokens that they generate. Returns the number of those that did not end soon."""
+        for job in self._jobs:
+            job.leave()
+        if self._jobs:
+            await asyncio.wait([job.done for job in self._jobs], timeout=_PATIENCE)
+        return len(self._jobs)
 
 
 class Job:
@@ -55,8 +69,9 @@ class Job:
         self._loop = asyncio.get_running_loop()
         self._opened: asyncio.Future[Stream] = self._loop.create_future()
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
-        self._done = self._loop.run_in_executor(slots.threads, self._work)
-        self._done.add_done_callback(lambda _: slots.give_back())
+        self.done = self._loop.run_in_executor(slots.threads, self._work)
+        self.done.add_done_callback(lambda _: slots.ended(self))
+        slots.begun(self)
 
     def _tell(self, function, *arguments) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended: nobody listens
@@ -89,10 +104,10 @@ class Job:
         """Yields the pieces of the answer. Raises the error of a step."""
         while (piece := await self._pieces.get()) is not None:
             yield piece
-        await self._done
+        await self.done
 
     def leave(self) -> None:
         """Ends the thread after the token that it generates."""
         self._left.set()
         self._opened.cancel()
-        self._done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks for it
+        self.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks for it
