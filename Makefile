@@ -339,5 +339,11 @@ wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.
 test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's example there (as root); SUITES='bookworm trixie'
 	@dev/test_wheel $(SUITES)
 
+deb: product ## Build Debian packages of the program and its libraries into dist/, for the Debian release of this machine
+	@dev/deb
+
+test-deb: ## Install the packages of dist/ in a bare root of this Debian release, and run the program there (as root)
+	@dev/test_deb
+
 clean: ## Remove all build outputs, but not .venv and models/
 	rm -rf build dist python/relay/_core.*

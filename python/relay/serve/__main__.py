@@ -1,4 +1,4 @@
-"""The command line of the server: python -m relay.serve, or relay-serve."""
+"""The command line of the server: relay serve, or python -m relay.serve."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def _size(text: str) -> tuple[str, int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "relay-serve",
-        description="Serves models by the KServe protocol, version 2, over HTTP and gRPC, and language models by OpenAI's "
-        "interface. SIGTERM ends the server after the "
-        "last answer; SIGHUP loads changed models again.",
+        "relay serve",
+        description="Serves models by the KServe protocol, version 2, over HTTP and gRPC, and language models by "
+        "OpenAI's interface. SIGTERM ends the server after the last answer; SIGHUP loads changed models again.",
         epilog="A model is a file that relay.compile reads, best an artifact (.rart), a folder of versions: 1.rart, "
-        "2.rart, or a language model: a .gguf file, or a folder with config.json. There is no encryption and no login: put a proxy in front of a server that others can reach.",
+        "2.rart, or a language model: a .gguf file, or a folder with config.json. There is no encryption and no login: "
+        "put a proxy in front of a server that others can reach.",
     )
     default = Settings()
     add = parser.add_argument

@@ -14,9 +14,7 @@ from .settings import Settings
 
 
 @contextlib.asynccontextmanager
-async def reading(
-    request: Request, intake: Intake, settings: Settings, deadline: float
-) -> AsyncIterator[bytearray]:
+async def reading(request: Request, intake: Intake, settings: Settings, deadline: float) -> AsyncIterator[bytearray]:
     """Yields the body of a request, whose bytes count until the end of the block. Raises Refused for a body that is
     too long (413), too slow (408), compressed (415), or more than the server has room for (503)."""
     if request.headers.get("Content-Encoding", "identity") != "identity":

@@ -76,9 +76,7 @@ class Inputs:
     def in_order(self) -> list[np.ndarray]:
         """Returns the arrays in the order of the model's inputs, none of which may be missing."""
         if missing := [f"`{name}`" for name in self._ports if name not in self._arrays]:
-            raise bad_request(
-                f"the request lacks {', '.join(missing)}", f"the model's inputs are {_list(self._ports)}"
-            )
+            raise bad_request(f"the request lacks {', '.join(missing)}", f"the model's inputs are {_list(self._ports)}")
         return [self._arrays[name] for name in self._ports]
 
 

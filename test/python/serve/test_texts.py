@@ -97,9 +97,7 @@ def test_a_completion(server, model):
     stream = model.stream("the cat", max_tokens=12)
     text = "".join(stream)
     assert answer["object"] == "text_completion" and answer["model"] == "tiny" and answer["id"].startswith("cmpl-")
-    assert answer["choices"] == [
-        {"index": 0, "text": text, "logprobs": None, "finish_reason": "length"}
-    ]
+    assert answer["choices"] == [{"index": 0, "text": text, "logprobs": None, "finish_reason": "length"}]
     prompt = stream.answer.prompt_tokens
     assert answer["usage"] == {"prompt_tokens": prompt, "completion_tokens": 12, "total_tokens": prompt + 12}
     assert completed(server, ["the cat"], **EXACT).json["usage"]["completion_tokens"] == 16

@@ -74,7 +74,7 @@ class Job:
         slots.begun(self)
 
     def _tell(self, function, *arguments) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody listens
+        with contextlib.suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(function, *arguments)
 
     def _open(self, stream: Stream | None, error: Exception | None) -> None:
@@ -110,4 +110,4 @@ class Job:
         """Ends the thread after the token that it generates."""
         self._left.set()
         self._opened.cancel()
-        self.done.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks for it
+        self.done.add_done_callback(lambda done: done.cancelled() or done.exception())
