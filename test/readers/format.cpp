@@ -1,7 +1,8 @@
 // Fuzzes the formatter with comments in every gap of a program: the result stays as it is when it is formatted again, has
 // the same comments in the same order, and reads as the same program.
-#include "input.h"
 #include "relay/text/format.h"
+
+#include "input.h"
 #include "relay/text/pieces.h"
 #include "relay/text/text.h"
 

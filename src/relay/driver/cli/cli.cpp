@@ -95,8 +95,7 @@ static Status import_in_python(int argc, const char* const* argv, const CLI::App
     const Result<driver::ModelForm> form = input::is_pipe(path) ? driver::ModelForm::Relay : driver::form_of(path);
     const char* package = form ? driver::python_package(*form) : nullptr;
     if (!package) continue;
-    Diagnostic problem =
-        continue_in_python(argc, argv, 1, {"relay", package}, format("{} is a {}", path, name(*form)));
+    Diagnostic problem = continue_in_python(argc, argv, 1, {"relay", package}, format("{} is a {}", path, name(*form)));
     if (problem.kind == DiagnosticKind::bad_option) problem.help += ", or export the model to ONNX";
     return problem;
   }
