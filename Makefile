@@ -195,6 +195,14 @@ build/test-trackers/ready: test/trackers/requirements.txt
 test-trackers: setup product build/test-trackers/ready ## Write runs for TensorBoard, Weights & Biases and MLflow, and read them with their own readers
 	@$(PYTHON) -m pytest -q -rs test/python/trackers
 
+build/test-serve/ready: test/serve/requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -r $<
+	@touch $@
+
+test-serve: setup product build/test-serve/ready ## Ask the model server with the clients of Triton and OpenAI
+	@$(PYTHON) -m pytest -q test/serve
+
 build/test-stablehlo/ready: test/stablehlo/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
@@ -345,6 +353,12 @@ wheel: setup ## Build the wheel of the Python package into dist/: for CPython 3.
 
 test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's example there (as root); SUITES='bookworm trixie'
 	@dev/test_wheel $(SUITES)
+
+deb: product ## Build Debian packages of the program and its libraries into dist/, for the Debian release of this machine
+	@dev/deb
+
+test-deb: ## Install the packages of dist/ in a bare root of this Debian release, and run the program there (as root)
+	@dev/test_deb
 
 clean: ## Remove all build outputs, but not .venv and models/
 	rm -rf build dist python/relay/_core.*

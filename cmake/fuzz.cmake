@@ -2,6 +2,7 @@
 # reads and to nothing more. Only in a build with RELAY_FUZZ; fuzzed.cmake says how it is compiled.
 set(readers_onnx relay_frontend_onnx)
 set(readers_tflite relay_frontend_tflite)
+set(readers_format relay_text)
 set(readers_relay relay_typing)
 set(readers_artifact relay_runtime)
 set(readers_safetensors relay_tensor)

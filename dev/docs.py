@@ -163,7 +163,7 @@ def diagnostics():
 
 def command_line():
     def help_of(*words):
-        return subprocess.run([PROGRAM, *words, "--help"], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run([PROGRAM, "help", *words], capture_output=True, text=True, check=True).stdout.strip()
 
     top = help_of()
     verbs = [line.split()[0] for line in top.partition("Subcommands:\n")[2].partition("\n\n")[0].splitlines()]

@@ -6,6 +6,7 @@ Importing the package `relay` takes several times as long as `relay --version`, 
 import os
 import signal
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 
@@ -28,21 +29,23 @@ def _import_file(path: str, shapes: dict[str, list[int]], layout: str):
     return import_file(path, shapes, layout)
 
 
+def _run_in_python(function: str, arguments: list[str]) -> int:
+    """Runs a verb that is written in Python: "module:function"."""
+    from relay.errors import CompileError
+
+    module, _, name = function.partition(":")
+    try:
+        return getattr(import_module(module), name)(arguments)
+    except CompileError as error:  # a package that the verb needs is missing
+        print(error, file=sys.stderr)
+        return 1
+
+
 def main() -> int:
     """Runs the command line with the arguments of this process and returns its exit status."""
-    if sys.argv[1:2] == ["repl"]:  # written in Python
-        from relay.repl import main as converse
-
-        return converse(sys.argv[2:])
-    if sys.argv[1:2] == ["hub"]:  # written in Python
-        from relay.hub.command import main as hub
-
-        return hub(sys.argv[2:])
-    if sys.argv[1:2] in (["train"], ["plan-cluster"]):  # written in Python
-        from relay.distribute.command import main as distribute
-
-        return distribute(sys.argv[1:])
     core = _extension()
+    if function := core.python_verbs().get(sys.argv[1] if len(sys.argv) > 1 else ""):
+        return _run_in_python(function, sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
     status = core.main(["relay", *sys.argv[1:]], _import_file)

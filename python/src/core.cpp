@@ -2,6 +2,7 @@
 
 #include "callback.h"
 #include "relay/driver/cli/cli.h"
+#include "relay/driver/cli/python_verbs.h"
 #include "relay/driver/load.h"
 #include "relay/driver/version.h"
 
@@ -88,6 +89,14 @@ NB_MODULE(_core, m) {
       nb::arg("argv"), nb::arg("import_file"),
       "Runs the command line and returns the exit status. The function reads a model of another framework, (path, "
       "shapes), and returns the module and the paths of the files that it read.");
+  m.def(
+      "python_verbs",
+      [] {
+        std::map<std::string, std::string> out;
+        for (const relay::cli::PythonVerb& verb : relay::cli::python_verbs()) out[verb.name] = verb.function;
+        return out;
+      },
+      "The verbs that are written in Python, with their functions as \"module:name\".");
   // Operators, types and diagnostics live as long as the process; they may still exist at Python's shutdown.
   nb::set_leak_warnings(false);
 }

@@ -38,10 +38,8 @@ void add_errors(nb::module_& m) {
       "diagnostics",
       [] {
         std::vector<std::tuple<std::string, std::string, std::string, std::string, std::string>> out;
-        for (const DiagnosticInfo& info : all_diagnostics()) {
-          const driver::Explanation& more = driver::explain(info.kind);
-          out.emplace_back(info.code, info.name, info.sentence, more.example, more.remedy);
-        }
+        for (const driver::CodeInfo& one : driver::all_codes())
+          out.emplace_back(one.code, one.name, one.sentence, one.example, one.remedy);
         return out;
       },
       "Every kind of diagnostic: code, name, meaning, example, way out.");

@@ -43,14 +43,19 @@ def decoded(state: State, prompt: Sequence[int], sampler: Sampler, propose: Prop
 class Stream:
     """The pieces of an answer as they are generated: iterate over it. `answer` is what there is so far."""
 
-    def __init__(self, pieces: Iterator[str], answer: Answer):
-        self._pieces, self.answer = pieces, answer
+    def __init__(self, steps: Iterator[str], answer: Answer):
+        self.steps, self.answer = steps, answer
+
+    steps: Iterator[str]
+    """The text that each token adds, often empty. A loop over it can be left after every token."""
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        return next(self._pieces)
+        while not (text := next(self.steps)):
+            pass
+        return text
 
 
 class Model:
@@ -67,6 +72,7 @@ class Model:
         self.path, self.config = source.path, source.config
         self.vocabulary = vocabulary_of(source)
         self.decoder = Decoder(source, cache, threads=threads)
+        self.default_tokens = _DEFAULT_TOKENS  # of an answer whose length is not given
 
     @property
     def cached(self) -> bool:
@@ -107,7 +113,7 @@ class Model:
                 "give a shorter prompt" + (f", or a context of up to {most}" if limit < most else ""),
             )
         if max_tokens is None:
-            return min(limit, prompt + _DEFAULT_TOKENS)
+            return min(limit, prompt + self.default_tokens)
         if prompt + max_tokens > limit:
             raise wrong_input(
                 f"{prompt} tokens of the prompt and {max_tokens} of the answer are more than the context of {limit}",
@@ -154,8 +160,7 @@ class Model:
             if not answer.prompt_seconds:
                 answer.prompt_seconds, begin = time.perf_counter() - begin, time.perf_counter()
             answer.seconds = time.perf_counter() - begin
-            if text := writer.add(token):
-                yield text
+            yield writer.add(token)
             if answer.ended:
                 return
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 
 from ..errors import CompileError, bad_option, wrong_input
 from .gloo import check_torch
@@ -12,25 +13,31 @@ from .machines import MACHINES, MODELS, bytes_of, model_of
 from .plan_cluster import report
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="relay", description="Training on many workers.")
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    train = verbs.add_parser("train", help="run a script on several workers of this machine, and restart them")
-    train.add_argument("--workers", type=int, default=1, help="processes (default 1)")
-    train.add_argument(
+def _train_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="relay train", description="Runs a script on several workers of this machine, and restarts them."
+    )
+    parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
+    parser.add_argument(
         "--restarts", type=int, default=3, help="times that all workers are started again after one failed (default 3)"
     )
-    train.add_argument("script", help="the Python file, followed by its arguments")
-    train.add_argument("arguments", nargs=argparse.REMAINDER)
-    plan = verbs.add_parser("plan-cluster", help="choose the degrees of parallelism for a model on a cluster")
-    plan.add_argument(
+    parser.add_argument("script", help="the Python file, followed by its arguments")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser
+
+
+def _plan_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="relay plan-cluster", description="Chooses the degrees of parallelism for a model on a cluster."
+    )
+    parser.add_argument(
         "model", help=f"a JSON file with the fields of relay.distribute.machines.Model, or {', '.join(MODELS)}"
     )
-    plan.add_argument("--devices", type=int, required=True)
-    plan.add_argument("--memory", default="80G", help="of each device (default 80G)")
-    plan.add_argument("--machine", default="h100", choices=sorted(MACHINES))
-    plan.add_argument("--batch", type=int, default=1024, help="sequences of a step (default 1024)")
-    plan.add_argument("--best", type=int, default=10, help="layouts to print (default 10)")
+    parser.add_argument("--devices", type=int, required=True)
+    parser.add_argument("--memory", default="80G", help="of each device (default 80G)")
+    parser.add_argument("--machine", default="h100", choices=sorted(MACHINES))
+    parser.add_argument("--batch", type=int, default=1024, help="sequences of a step (default 1024)")
+    parser.add_argument("--best", type=int, default=10, help="layouts to print (default 10)")
     return parser
 
 
@@ -60,15 +67,28 @@ def run_workers(workers: int, restarts: int, script: str, arguments: list[str]) 
     return 0
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs a command, and returns its exit code."""
-    given = _parser().parse_args(arguments)
+def _status_of(command: Callable[[], int]) -> int:
+    """Returns the exit status of a command, whose problem is printed."""
     try:
-        if given.verb == "train":
-            return run_workers(given.workers, given.restarts, given.script, given.arguments)
-        memory = bytes_of(given.memory)
-        print(report(model_of(given.model), MACHINES[given.machine], given.devices, memory, given.batch, given.best))
+        return command()
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1
-    return 0
+
+
+def train(arguments: list[str]) -> int:
+    """Runs `relay train`, and returns its exit status."""
+    given = _train_parser().parse_args(arguments)
+    return _status_of(lambda: run_workers(given.workers, given.restarts, given.script, given.arguments))
+
+
+def plan_cluster(arguments: list[str]) -> int:
+    """Runs `relay plan-cluster`, and returns its exit status."""
+    given = _plan_parser().parse_args(arguments)
+
+    def plan() -> int:
+        memory = bytes_of(given.memory)
+        print(report(model_of(given.model), MACHINES[given.machine], given.devices, memory, given.batch, given.best))
+        return 0
+
+    return _status_of(plan)

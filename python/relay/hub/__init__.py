@@ -1,4 +1,4 @@
-"""Models that are published with their schedules and artifacts: python -m relay hub push|pull|ls|show (docs/hub.md)."""
+"""Models that are published with their schedules and artifacts: relay hub push|pull|ls|show (docs/hub.md)."""
 
 from .pull import pull
 from .push import push

@@ -1,4 +1,4 @@
-"""python -m relay.hub, the same as python -m relay hub."""
+"""python -m relay.hub, the same as relay hub."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A read-eval-print loop for Relay's text form: python -m relay repl (docs/repl.md)."""
+"""A read-eval-print loop for Relay's text form: relay repl (docs/repl.md)."""
 
 from .program import main as main
 

@@ -6,30 +6,11 @@ import ast
 import dataclasses
 import re
 
+from .. import _core
 from ..errors import CompileError, Diagnostic
 
-# The codes of problems, with their names. docs/modules-and-scripts.md lists them with their meanings.
-CODES = {
-    "P0101": "unsupported_statement",
-    "P0102": "unsupported_expression",
-    "P0103": "unsupported_call",
-    "P0104": "unsupported_mutation",
-    "P0105": "unsupported_parameter",
-    "P0106": "no_source",
-    "P0201": "unknown_name",
-    "P0202": "variable_may_be_unset",
-    "P0203": "changed_type",
-    "P0204": "not_a_condition",
-    "P0205": "logic_of_tensors",
-    "P0206": "unknown_result",
-    "P0207": "wrong_operand",
-    "P0208": "missing_return",
-    "P0209": "wrong_argument_count",
-    "P0210": "missing_case",
-    "P0211": "bad_pattern",
-    "P0212": "bad_annotation",
-    "P0213": "cannot_unroll",
-}
+# The names of problems by code. script_problems.def lists them with their meanings, for `relay explain` too.
+CODES = {code: name for code, name, *_ in _core.diagnostics() if code.startswith("P")}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The command line of the server: python -m relay.serve, or relay-serve."""
+"""The command line of the server: relay serve, or python -m relay.serve."""
 
 from __future__ import annotations
 
@@ -43,17 +43,19 @@ def _size(text: str) -> tuple[str, int]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        "relay-serve",
-        description="Serves models by the KServe protocol, version 2, over HTTP. SIGTERM ends the server after the "
-        "last answer; SIGHUP loads changed models again.",
-        epilog="A model is a file that relay.compile reads, best an artifact (.rart), or a folder of versions: 1.rart, "
-        "2.rart. There is no encryption and no login: put a proxy in front of a server that others can reach.",
+        "relay serve",
+        description="Serves models by the KServe protocol, version 2, over HTTP and gRPC, and language models by "
+        "OpenAI's interface. SIGTERM ends the server after the last answer; SIGHUP loads changed models again.",
+        epilog="A model is a file that relay.compile reads, best an artifact (.rart), a folder of versions: 1.rart, "
+        "2.rart, or a language model: a .gguf file, or a folder with config.json. There is no encryption and no login: "
+        "put a proxy in front of a server that others can reach.",
     )
     default = Settings()
     add = parser.add_argument
     add("models", nargs="+", metavar="[NAME=]PATH", help="a model; its name is that of the file if it has none")
     add("--host", default="127.0.0.1", help="the address to listen at (default: %(default)s, this machine only)")
     add("--port", type=int, choices=range(65536), default=8000, metavar="PORT", help="0 for a free one (default: 8000)")
+    add("--grpc-port", type=int, choices=range(65536), metavar="PORT", help="a port for gRPC too; 0 for a free one")
     flags = {
         "max_batch": (_count, "rows of the longest batch; 1 does not join requests"),
         "max_delay": (_seconds, "seconds that a request waits for others to join"),
@@ -66,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
         "timeout": (_seconds, "seconds of a request"),
         "drain": (_seconds, "seconds after SIGTERM for the requests that are not answered"),
         "memory_limit": (_bytes, "bytes that a run may need"),
+        "slots": (_count, "answers of language models at the same time"),
+        "max_tokens": (_count, "tokens of an answer"),
+        "max_context": (_count, "tokens of a prompt and its answer, at most those of the model"),
     }
     for name, (kind, help) in flags.items():
         value = getattr(default, name)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from .. import _core
 from ..errors import CompileError
 from . import messages
+from .bodies import reading
+from .intake import Intake
 from .metrics import Metrics
 from .problems import Refused
 from .repository import Repository, refused_load
@@ -26,7 +27,7 @@ from .settings import Settings
 logger = logging.getLogger("relay.serve")
 
 _LONG = 1 << 16  # bytes of a body that is decoded, and elements of an answer that is encoded, on another thread
-_EXTENSIONS = ["binary_tensor_data", "model_repository"]
+EXTENSIONS = ["binary_tensor_data", "model_repository"]
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -52,9 +53,8 @@ def _answering(handler: Handler) -> Handler:
 class Service:
     """The handlers of a server's requests."""
 
-    def __init__(self, repository: Repository, settings: Settings, metrics: Metrics):
-        self._repository, self._settings, self._metrics = repository, settings, metrics
-        self._bytes = 0  # of the requests that are read and not answered
+    def __init__(self, repository: Repository, settings: Settings, metrics: Metrics, intake: Intake):
+        self._repository, self._settings, self._metrics, self._intake = repository, settings, metrics, intake
 
     async def live(self, _: Request) -> Response:
         return JSONResponse({"live": True})
@@ -64,7 +64,7 @@ class Service:
         return JSONResponse({"ready": is_ready}, 200 if is_ready else 503)
 
     async def server(self, _: Request) -> Response:
-        return JSONResponse({"name": "relay", "version": _core.version, "extensions": _EXTENSIONS})
+        return JSONResponse({"name": "relay", "version": _core.version, "extensions": EXTENSIONS})
 
     async def metrics(self, _: Request) -> Response:
         return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
@@ -83,28 +83,16 @@ class Service:
 
     @_answering
     async def infer(self, request: Request) -> Response:
-        place = _place(request)
-        name, loop = self._repository.known(place["name"]), asyncio.get_running_loop()
-        started, status = loop.time(), 500
-        try:
-            with self._repository.find(**place).used() as version:
-                answer = await self._inferred(request, version, started + self._settings.timeout)
-            status = answer.status_code
-            return answer
-        except Refused as error:
-            status = error.status
-            raise
-        finally:
-            self._metrics.requests.labels(name, str(status)).inc()
-            self._metrics.seconds.labels(name).observe(loop.time() - started)
+        with self._intake.request(**_place(request)) as (version, deadline):
+            return await self._inferred(request, version, deadline)
 
     async def _inferred(self, request: Request, version, deadline: float) -> Response:
-        async with self._body(request, deadline) as body:
+        async with reading(request, self._intake, self._settings, deadline) as body:
             header_length = request.headers.get(messages.HEADER_LENGTH)
-            wanted = await _computed(len(body), messages.decoded, body, header_length, version.signature)
+            wanted = await computed(len(body), messages.decoded, body, header_length, version.signature)
             outcome = await version.batcher.submit(wanted.arrays, deadline)
             size = sum(result.size for result in outcome.results)
-            content, head = await _computed(
+            content, head = await computed(
                 size, messages.encoded, wanted, outcome.results, version.signature, version.name, version.number
             )
         headers = {
@@ -115,50 +103,13 @@ class Service:
             headers[messages.HEADER_LENGTH] = str(head)
         return Response(content, 200, headers, "application/json" if head is None else "application/octet-stream")
 
-    @contextlib.asynccontextmanager
-    async def _body(self, request: Request, deadline: float) -> AsyncIterator[bytearray]:
-        """Yields the body of a request, whose bytes count until the end of the block. Raises Refused for a body that is
-        too long (413), too slow (408), compressed (415), or more than the server has room for (503)."""
-        if request.headers.get("Content-Encoding", "identity") != "identity":
-            raise Refused(415, "the request is compressed", "send it without Content-Encoding")
-        body = bytearray()
-        try:
-            await self._read(request, body, deadline)
-            yield body
-        finally:
-            self._count(-len(body))
-
-    async def _read(self, request: Request, body: bytearray, deadline: float) -> None:
-        """Appends the request's body to `body`."""
-        most = self._settings.max_body
-        declared = int(request.headers.get("Content-Length", 0))  # digits, as the HTTP library checked
-        if declared > most:
-            raise _too_long(declared, most)
-        try:
-            async with asyncio.timeout_at(deadline):
-                async for chunk in request.stream():
-                    if len(body) + len(chunk) > most:
-                        raise _too_long(len(body) + len(chunk), most)
-                    if self._bytes + len(chunk) > self._settings.max_bytes:
-                        raise Refused(503, "the requests of all clients are too long", "retry in 1 s", retry_after=1)
-                    body += chunk
-                    self._count(len(chunk))
-        except TimeoutError:
-            raise Refused(408, "the body did not arrive in time", "send it faster, or send less") from None
-        except ClientDisconnect:
-            raise Refused(400, "the body ends too early", "send as many bytes as Content-Length says") from None
-
-    def _count(self, change: int) -> None:
-        self._bytes += change
-        self._metrics.bytes.inc(change)
-
     @_answering
     async def index(self, _: Request) -> Response:
         return JSONResponse(self._repository.index())
 
     @_answering
     async def load(self, request: Request) -> Response:
-        name = self._controlled(request)
+        name = self._repository.controlled(request.path_params["name"])
         try:
             return JSONResponse({"name": name, "versions": await self._repository.load(name)})
         except CompileError as error:
@@ -166,17 +117,12 @@ class Service:
 
     @_answering
     async def unload(self, request: Request) -> Response:
-        name = self._controlled(request)
+        name = self._repository.controlled(request.path_params["name"])
         await self._repository.unload(name)
         return JSONResponse({"name": name, "versions": []})
 
-    def _controlled(self, request: Request) -> str:
-        if not self._settings.control:
-            raise Refused(403, "clients may not load models", "start the server with --control, or send it SIGHUP")
-        return self._repository.known(request.path_params["name"])
-
-    def application(self) -> Starlette:
-        """Returns the ASGI application."""
+    def application(self, more: Iterable[Route] = ()) -> Starlette:
+        """Returns the ASGI application, with more routes than the protocol's."""
         routes = [
             Route("/v2", self.server),
             Route("/v2/health/live", self.live),
@@ -192,22 +138,14 @@ class Service:
                 Route(f"{place}/ready", self.model_ready),
                 Route(f"{place}/infer", self.infer, methods=["POST"]),
             ]
-        return Starlette(routes=routes, exception_handlers={HTTPException: _no_route, Exception: _bug})
+        return Starlette(routes=[*routes, *more], exception_handlers={HTTPException: _no_route, Exception: _bug})
 
 
 def _place(request: Request) -> dict[str, str | None]:
     return {"name": request.path_params["name"], "number": request.path_params.get("number")}
 
 
-def _too_long(size: int, most: int) -> Refused:
-    return Refused(
-        413,
-        f"the request has {size} bytes, but at most {most} are read",
-        "send less, or start the server with --max-body",
-    )
-
-
-async def _computed(size: int, function, *arguments):
+async def computed(size: int, function, *arguments):
     """Calls a function, on another thread if its data is long, so that other requests go on."""
     return function(*arguments) if size < _LONG else await asyncio.to_thread(function, *arguments)
 

@@ -51,6 +51,35 @@ class Request:
     id: str | None
 
 
+class Inputs:
+    """The inputs of a request, as they are read. Errors are raised as Refused (400)."""
+
+    def __init__(self, signature: Signature):
+        self._ports = signature.inputs
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def checked(self, name: object, datatype: object, shape: object) -> tuple[Port, str, tuple[int, ...]]:
+        """Returns the port, the datatype and the shape of the next input."""
+        name = known_name(name, self._ports, "input")
+        if name in self._arrays:
+            raise bad_request(f"input `{name}` is given twice", "give each input once")
+        port, wanted = self._ports[name]
+        if datatype != wanted:
+            raise bad_request(
+                f"input `{name}` has the datatype {str(datatype)[:40]}, but must have {wanted}", f"send it as {wanted}"
+            )
+        return port, wanted, tensors.checked_shape(shape, port)
+
+    def add(self, name: str, array: np.ndarray) -> None:
+        self._arrays[name] = array
+
+    def in_order(self) -> list[np.ndarray]:
+        """Returns the arrays in the order of the model's inputs, none of which may be missing."""
+        if missing := [f"`{name}`" for name in self._ports if name not in self._arrays]:
+            raise bad_request(f"the request lacks {', '.join(missing)}", f"the model's inputs are {_list(self._ports)}")
+        return [self._arrays[name] for name in self._ports]
+
+
 def decoded(body: bytearray, header_length: str | None, signature: Signature) -> Request:
     """Returns the request of a body. The arrays share its memory. Raises Refused (400)."""
     head, rest = _split(memoryview(body), header_length)
@@ -65,17 +94,12 @@ def decoded(body: bytearray, header_length: str | None, signature: Signature) ->
         ) from error
     if not isinstance(message, dict):
         raise bad_request("the request is not a JSON object", 'send {"inputs": [...]}')
-    inputs = _objects(message, "inputs")
-    arrays: dict[str, np.ndarray] = {}
-    for one in inputs:
-        name = _known(one.get("name"), signature.inputs, "input")
-        if name in arrays:
-            raise bad_request(f"input `{name}` is given twice", "give each input once")
-        arrays[name], rest = _array(one, rest, *signature.inputs[name])
-    if missing := [f"`{name}`" for name in signature.inputs if name not in arrays]:
-        raise bad_request(
-            f"the request lacks {', '.join(missing)}", f"the model's inputs are {_list(signature.inputs)}"
-        )
+    inputs = Inputs(signature)
+    for one in _objects(message, "inputs"):
+        port, datatype, shape = inputs.checked(one.get("name"), one.get("datatype"), one.get("shape"))
+        array, rest = _array(one, rest, port, datatype, shape)
+        inputs.add(port.name, array)
+    arrays = inputs.in_order()
     if len(rest):
         raise bad_request(
             f"{len(rest)} bytes follow the last tensor", "let the values of `binary_data_size` add up to these bytes"
@@ -83,7 +107,7 @@ def decoded(body: bytearray, header_length: str | None, signature: Signature) ->
     request_id = message.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise bad_request("`id` is not a string", "send a string, or leave it out")
-    return Request([arrays[name] for name in signature.inputs], _wanted(message, signature), request_id)
+    return Request(arrays, _wanted(message, signature), request_id)
 
 
 def _split(body: memoryview, header_length: str | None) -> tuple[memoryview, memoryview]:
@@ -123,7 +147,8 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
-def _known(name: object, names: Iterable[str], kind: str) -> str:
+def known_name(name: object, names: Iterable[str], kind: str) -> str:
+    """Returns the name of an input or output (`kind`). Raises Refused (400) if the model has none of this name."""
     if name in (names := list(names)):
         return name
     if not isinstance(name, str):
@@ -135,15 +160,10 @@ def _known(name: object, names: Iterable[str], kind: str) -> str:
     )
 
 
-def _array(one: dict, rest: memoryview, port: Port, datatype: str) -> tuple[np.ndarray, memoryview]:
+def _array(
+    one: dict, rest: memoryview, port: Port, datatype: str, shape: tuple[int, ...]
+) -> tuple[np.ndarray, memoryview]:
     """Returns the array of an input, and the bytes behind it."""
-    given = one.get("datatype")
-    if given != datatype:
-        raise bad_request(
-            f"input `{port.name}` has the datatype {str(given)[:40]}, but must have {datatype}",
-            f"send it as {datatype}",
-        )
-    shape = tensors.checked_shape(one.get("shape"), port)
     size = _parameters(one, f"input `{port.name}`").get("binary_data_size")
     if size is None:
         if "data" not in one:
@@ -168,7 +188,7 @@ def _wanted(message: dict, signature: Signature) -> list[tuple[str, bool]]:
         return [(name, is_binary) for name in signature.outputs]
     wanted: dict[str, bool] = {}
     for one in _objects(message, "outputs"):
-        name = _known(one.get("name"), signature.outputs, "output")
+        name = known_name(one.get("name"), signature.outputs, "output")
         parameters = _parameters(one, f"output `{name}`")
         if "classification" in parameters:
             raise bad_request(

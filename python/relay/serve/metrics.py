@@ -28,6 +28,7 @@ class Metrics:
         self.batch_rows = made(Histogram, "batch_rows", "Rows of runs along the first axis", buckets=_ROWS)
         self.queue_length = made(Gauge, "queue_length", "Requests that wait for a run")
         self.running = made(Gauge, "running", "Runs that have begun and not ended")
+        self.tokens = made(Counter, "tokens", "Tokens of language models", ("model", "part"))
         self.bytes = made(Gauge, "request_bytes", "Bytes of requests that are not answered", ())
         self.reloads = made(Counter, "loads", "Models loaded, by result", ("model", "result"))
 

@@ -44,6 +44,11 @@ class Source:
             raise wrong_input(f"there is no file or folder {path}", f"model `{name}` needs one: NAME=PATH")
         return cls(name, path)
 
+    @property
+    def is_language_model(self) -> bool:
+        """True for what relay.generate reads: a GGUF file, or a folder with config.json."""
+        return self.path.endswith(".gguf") or os.path.exists(os.path.join(self.path, "config.json"))
+
     def versions(self) -> dict[str, str]:
         """Returns the file of each version. A file is version 1. In a folder, 3.onnx is version 3, and so is the only
         file of the folder 3/. Raises InputError (R0601)."""
@@ -72,13 +77,20 @@ class Source:
         return found
 
 
+def sources_of(texts: list[str]) -> list[Source]:
+    """Returns the sources of a command line. Raises InputError (R0601)."""
+    sources = [Source.of(text) for text in texts]
+    names = [source.name for source in sources]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise wrong_input(f"two models are called `{twice.pop()}`", "give them names: NAME=PATH")
+    return sources
+
+
 class Repository:
     """The models of a server. All methods are called on the event loop; models are compiled on other threads."""
 
     def __init__(self, sources: list[Source], settings: Settings, metrics: Metrics):
         names = [source.name for source in sources]
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise wrong_input(f"two models are called `{twice.pop()}`", "give them names: NAME=PATH")
         self.is_ready = False
         self._sources = {source.name: source for source in sources}
         self._settings, self._metrics = settings, metrics
@@ -155,6 +167,12 @@ class Repository:
                 f"did you mean `{near[0]}`?" if near else f"the models are {', '.join(self._sources)}",
             )
         return name
+
+    def controlled(self, name: str) -> str:
+        """Returns the name of a model that a client wants to load or unload. Raises Refused (403, 404)."""
+        if not self._settings.control:
+            raise Refused(403, "clients may not load models", "start the server with --control, or send it SIGHUP")
+        return self.known(name)
 
     def versions(self, name: str) -> list[str]:
         """Returns the numbers of a model's versions, the lowest first."""

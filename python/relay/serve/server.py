@@ -13,8 +13,9 @@ import uvicorn
 
 from ..errors import CompileError
 from .application import Service
+from .intake import Intake
 from .metrics import Metrics
-from .repository import Repository, Source
+from .repository import Repository, Source, sources_of
 from .settings import Settings
 
 logger = logging.getLogger("relay.serve")
@@ -30,6 +31,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._repository, self._names = repository, names
         self._reloads: set[asyncio.Task] = set()
+        self.ending = asyncio.Event()  # set when no request is accepted any more
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -41,6 +43,7 @@ class _Server(uvicorn.Server):
 
     def _end(self, number: int) -> None:
         self._repository.is_ready = False
+        self.ending.set()
         self.handle_exit(number, None)
 
     def _reload(self) -> None:
@@ -70,41 +73,81 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _serve(models: list[str], settings: Settings, host: str, port: int) -> int:
-    sources = [Source.of(text) for text in models]
+def _shown_host(host: str) -> str:
+    """Returns the host as a part of a URL."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _config(application, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        http="h11",  # limits the head of a request, unlike httptools
+        loop="asyncio",
+        server_header=False,
+        backlog=_BACKLOG,
+        limit_concurrency=settings.max_connections,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=settings.drain,
+    )
+
+
+async def _serve(models: list[str], settings: Settings, host: str, port: int, grpc_port: int | None) -> int:
+    if grpc_port is not None:
+        from . import rpc  # optional packages
+    sources, shown = sources_of(models), _shown_host(host)
+    tensor_models = [source for source in sources if not source.is_language_model]
     metrics = Metrics()
-    repository = Repository(sources, settings, metrics)
+    repository = Repository(tensor_models, settings, metrics)
+    intake = Intake(repository, settings, metrics)
     with bound_socket(host, port) as bound:
+        texts = await _text_service([one for one in sources if one.is_language_model], settings, metrics, intake)
         await repository.load_all()
+        application = Service(repository, settings, metrics, intake).application(texts.routes() if texts else ())
+        server = _Server(_config(application, settings), repository, [one.name for one in tensor_models])
+        places, stopped = [f"http://{shown}:{bound.getsockname()[1]}"], None
+        if grpc_port is not None:
+            second, number = await rpc.started(shown, grpc_port, repository, settings, intake)
+            places.append(f"grpc://{shown}:{number}")
+            stopped = asyncio.create_task(_stopped(second, server.ending, settings.drain))
         bound.listen(_BACKLOG)
-        config = uvicorn.Config(
-            Service(repository, settings, metrics).application(),
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            ws="none",
-            http="h11",  # limits the head of a request, unlike httptools
-            loop="asyncio",
-            server_header=False,
-            backlog=_BACKLOG,
-            limit_concurrency=settings.max_connections,
-            timeout_keep_alive=_KEEP_ALIVE,
-            timeout_graceful_shutdown=settings.drain,
-        )
-        shown = f"[{host}]" if ":" in host else host
-        print(
-            f"serving {', '.join(source.name for source in sources)} at http://{shown}:{bound.getsockname()[1]}",
-            flush=True,
-        )
-        await _Server(config, repository, [source.name for source in sources]).serve(sockets=[bound])
-        return repository.running
+        print(f"serving {', '.join(one.name for one in sources)} at {' and '.join(places)}", flush=True)
+        try:
+            await server.serve(sockets=[bound])
+        finally:
+            server.ending.set()
+            if stopped:
+                await stopped
+        return repository.running + (await texts.close() if texts else 0)
 
 
-def serve(models: list[str], settings: Settings, *, host: str = "127.0.0.1", port: int = 8000) -> int:
+async def _text_service(sources: list[Source], settings: Settings, metrics: Metrics, intake: Intake):
+    """Returns the service of language models, or None if there are none. Raises InputError (R0601)."""
+    if not sources:
+        return None
+    from .text import TextModel, TextService  # optional packages
+
+    loaded = [await asyncio.to_thread(TextModel, one.name, one.path, settings) for one in sources]
+    return TextService(loaded, settings, metrics, intake)
+
+
+async def _stopped(server, ending: asyncio.Event, drain: float) -> None:
+    """Stops the server of gRPC after the event: it accepts no call any more, and answers those that it has read."""
+    await ending.wait()
+    await server.stop(drain)
+
+
+def serve(
+    models: list[str], settings: Settings, *, host: str = "127.0.0.1", port: int = 8000, grpc_port: int | None = None
+) -> int:
     """Serves models until SIGTERM or SIGINT. Then no connection is accepted any more, and the requests that were read
     are answered, for at most `settings.drain` seconds. Returns the number of runs that have not ended then.
 
-    models: NAME=PATH or PATH, of a file or a folder of versions. port: 0 for a free one, which is printed.
+    models: NAME=PATH or PATH, of a file or a folder of versions. port: 0 for a free one, which is printed. grpc_port:
+    the same for gRPC, or None for HTTP alone.
     Raises CompileError if a model cannot be served, and OSError if the address cannot be used.
     """
-    return asyncio.run(_serve(models, settings, host, port))
+    return asyncio.run(_serve(models, settings, host, port, grpc_port))

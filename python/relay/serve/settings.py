@@ -22,6 +22,8 @@ class Settings:
     drain: seconds after SIGTERM for the requests that are not answered.
     memory_limit: bytes that a run may need, or None for no limit.
     sizes: sizes of variables of input shapes for the first run of a model.
+    slots: answers of language models that are generated at the same time.
+    max_tokens: of an answer. max_context: positions of prompt and answer, or None for the model's.
     control: True to let clients load and unload models.
     """
 
@@ -37,4 +39,7 @@ class Settings:
     drain: float = 30.0
     memory_limit: int | None = None
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+    slots: int = len(os.sched_getaffinity(0))
+    max_tokens: int = 1024
+    max_context: int | None = None
     control: bool = False

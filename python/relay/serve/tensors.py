@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 
 import ml_dtypes
 import numpy as np
@@ -171,10 +172,7 @@ def _raw_strings(raw: memoryview, count: int, port: Port) -> np.ndarray:
         size = int.from_bytes(raw[at : at + 4], "little")
         if at + 4 + size > len(raw) or len(texts) == count:
             break
-        try:
-            texts.append(str(raw[at + 4 : at + 4 + size], "utf-8"))
-        except UnicodeDecodeError as error:
-            raise bad_request(f"element {len(texts)} of input `{port.name}` is not UTF-8", "send UTF-8") from error
+        texts.append(raw[at + 4 : at + 4 + size])
         at += 4 + size
     if at != len(raw) or len(texts) != count:
         raise bad_request(
@@ -182,7 +180,18 @@ def _raw_strings(raw: memoryview, count: int, port: Port) -> np.ndarray:
             f"{len(raw)}",
             "send each string as its length, 4 bytes, little-endian, and its bytes",
         )
-    return _strings(texts)
+    return of_texts(texts, port)
+
+
+def of_texts(texts: Iterable[bytes | memoryview], port: Port) -> np.ndarray:
+    """Returns the array of texts in UTF-8, along one axis."""
+    decoded: list[str] = []
+    for text in texts:
+        try:
+            decoded.append(str(text, "utf-8"))
+        except UnicodeDecodeError as error:
+            raise bad_request(f"element {len(decoded)} of input `{port.name}` is not UTF-8", "send UTF-8") from error
+    return _strings(decoded)
 
 
 def to_json(array: np.ndarray, name: str) -> list:

@@ -15,4 +15,20 @@ const Explanation& explain(DiagnosticKind kind) {
   return it->second;
 }
 
+const std::vector<CodeInfo>& all_codes() {
+  static const std::vector<CodeInfo> all = [] {
+    std::vector<CodeInfo> codes;
+    for (const DiagnosticInfo& info : all_diagnostics()) {
+      const Explanation& more = explain(info.kind);
+      codes.push_back({info.code, info.name, info.sentence, more.example, more.remedy});
+    }
+#define RELAY_SCRIPT_PROBLEM(code, name, sentence, example, remedy) \
+  codes.push_back({code, name, sentence, example, remedy});
+#include "relay/driver/script_problems.def"
+#undef RELAY_SCRIPT_PROBLEM
+    return codes;
+  }();
+  return all;
+}
+
 }  // namespace relay::driver

@@ -11,4 +11,15 @@ struct Explanation {
 };
 const Explanation& explain(DiagnosticKind kind);
 
+// A code of a message with everything about it.
+struct CodeInfo {
+  const char* code;  // "R0302"; P for scripted Python functions
+  const char* name;
+  const char* sentence;
+  const char* example;
+  const char* remedy;
+};
+// The diagnostics of Relay (base/diagnostics.def), then those of scripted functions (script_problems.def).
+const std::vector<CodeInfo>& all_codes();
+
 }  // namespace relay::driver

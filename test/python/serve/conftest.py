@@ -1,15 +1,9 @@
 """Servers that several tests ask."""
 
 import pytest
-from served import SLOW, SOFTMAX, serving
+from served import PARTS, SLOW, SOFTMAX, serving
 
 import relay
-
-PARTS = """#[version = "0.0.5"]
-def @main(%a: Tensor[(n, 2), int32], %b: Tensor[(n, 2), float16], %c: Tensor[(2), bool], %d: float64) {
-  (add(%a, %a), multiply(%b, 2f16), logical_not(%c), add(%d, 1f64))
-}
-"""
 
 
 @pytest.fixture(scope="session")

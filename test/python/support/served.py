@@ -15,6 +15,12 @@ def @main(%x: Tensor[(n, 4), float32]) {
 }
 """
 
+PARTS = """#[version = "0.0.5"]
+def @main(%a: Tensor[(n, 2), int32], %b: Tensor[(n, 2), float16], %c: Tensor[(2), bool], %d: float64) {
+  (add(%a, %a), multiply(%b, 2f16), logical_not(%c), add(%d, 1f64))
+}
+"""
+
 # Doubles a row as often as the request says, so that a test chooses how long a run takes.
 SLOW = """#[version = "0.0.5"]
 def @again(%x: Tensor[(4), float32], %n: int64) -> Tensor[(4), float32] {
@@ -101,8 +107,8 @@ def binary(*arrays, outputs=True, extra=b"", **changes):
 
 
 class Server:
-    def __init__(self, process, port):
-        self.process, self.port = process, port
+    def __init__(self, process, port, grpc_port=None):
+        self.process, self.port, self.grpc_port = process, port, grpc_port
 
     def client(self):
         return Client(self.port)
@@ -119,7 +125,8 @@ def serving(*arguments, log=subprocess.DEVNULL):
     try:
         line = process.stdout.readline()
         assert line, f"the server ended with status {process.wait()}"
-        yield Server(process, int(line.rsplit(":", 1)[1]))
+        ports = [int(port) for port in re.findall(r"://\S+:(\d+)", line)]
+        yield Server(process, *ports)
     finally:
         process.terminate()
         try:

@@ -1,20 +1,17 @@
 #include "relay/driver/cli/cli.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <iostream>
 
 #include "relay/base/output_file.h"
+#include "relay/driver/cli/python_verbs.h"
 #include "relay/driver/cli/tree.h"
 #include "relay/driver/load.h"
 #include "relay/driver/version.h"
 #include "relay/input/files.h"
-#include "relay/input/python.h"
 
 namespace relay::cli {
 
@@ -46,12 +43,18 @@ static const char* const first_steps =
 
 static const char* const own_options[] = {"-q", "--quiet"};
 
-// Checks that the first word is a verb; options of the program may precede it.
-static Status check_verb(int argc, const char* const* argv, const CLI::App& app) {
+// The position of the verb; options of the program may precede it.
+static int verb_position(int argc, const char* const* argv) {
   int at = 1;
   while (at < argc &&
          std::find(std::begin(own_options), std::end(own_options), std::string_view(argv[at])) != std::end(own_options))
     ++at;
+  return at;
+}
+
+// Checks that the first word is a verb.
+static Status check_verb(int argc, const char* const* argv, const CLI::App& app) {
+  const int at = verb_position(argc, argv);
   if (at >= argc || argv[at][0] == '-') return ok();
   if (Result<const CLI::App*> verb = find_verb(app, {argv[at]}); !verb) return verb.errors();
   return ok();
@@ -83,7 +86,7 @@ static Diagnostic parse_error(const CLI::ParseError& e, const CLI::App& app, con
 
 // Models of some formats are read by Python (python_formats.def): the same command line goes on there, in place of this
 // process.
-static Status continue_in_python(int argc, const char* const* argv, const CLI::App& app) {
+static Status import_in_python(int argc, const char* const* argv, const CLI::App& app) {
   if (driver::has_python_importer()) return ok();
   for (const CLI::App* verb : app.get_subcommands()) {
     const CLI::Option* model = verb->get_option_no_throw("MODEL");
@@ -92,27 +95,19 @@ static Status continue_in_python(int argc, const char* const* argv, const CLI::A
     const Result<driver::ModelForm> form = input::is_pipe(path) ? driver::ModelForm::Relay : driver::form_of(path);
     const char* package = form ? driver::python_package(*form) : nullptr;
     if (!package) continue;
-    const std::vector<std::string> interpreters = input::python_interpreters(argv[0]);
-    const std::optional<std::string> python = input::python_with(interpreters, {"relay", package});
-    if (!python)
-      return Diagnostic{
-          DiagnosticKind::bad_option,
-          format("{} is a {}, and no Python with the packages relay and {} was found", path, name(*form), package),
-          {},
-          {},
-          {format("tried: {}", join(interpreters, ", "))},
-          "name one with RELAY_PYTHON=/path/to/python, or export the model to ONNX"};
-    std::vector<const char*> words{python->c_str(), "-m", "relay"};
-    words.insert(words.end(), argv + 1, argv + argc);
-    words.push_back(nullptr);
-    execvp(words[0], const_cast<char* const*>(words.data()));
-    return Diagnostic{DiagnosticKind::file_not_found,
-                      format("{} cannot be started: {}", *python, std::strerror(errno)),
-                      {},
-                      {},
-                      {},
-                      "name another interpreter with RELAY_PYTHON=/path/to/python"};
+    Diagnostic problem = continue_in_python(argc, argv, 1, {"relay", package}, format("{} is a {}", path, name(*form)));
+    if (problem.kind == DiagnosticKind::bad_option) problem.help += ", or export the model to ONNX";
+    return problem;
   }
+  return ok();
+}
+
+// Verbs that are written in Python read their own options.
+static Status verb_in_python(int argc, const char* const* argv) {
+  const int at = verb_position(argc, argv);
+  for (const PythonVerb& verb : python_verbs())
+    if (at < argc && std::string_view(argv[at]) == verb.name)
+      return continue_in_python(argc, argv, at, {"relay"}, format("`relay {}` is written in Python", verb.name));
   return ok();
 }
 
@@ -130,6 +125,7 @@ static int parse_and_run(int argc, const char* const* argv, const PlantFault& pl
 #define RELAY_VERB(name) add_##name(app, selected);
 #include "relay/driver/cli/verbs.def"
 #undef RELAY_VERB
+  add_python_verbs(app);
   if (argc < 2) {
     std::cerr << app.help();
     return 2;
@@ -137,6 +133,10 @@ static int parse_and_run(int argc, const char* const* argv, const PlantFault& pl
   if (Status known = check_verb(argc, argv, app); !known) {
     show(known.errors());
     return 2;
+  }
+  if (Status here = verb_in_python(argc, argv); !here) {
+    show(here.errors());
+    return 1;
   }
   try {
     app.parse(argc, argv);
@@ -146,7 +146,7 @@ static int parse_and_run(int argc, const char* const* argv, const PlantFault& pl
     return 2;
   }
   set_quiet(quiet);
-  if (Status here = continue_in_python(argc, argv, app); !here) {
+  if (Status here = import_in_python(argc, argv, app); !here) {
     show(here.errors());
     return 1;
   }
