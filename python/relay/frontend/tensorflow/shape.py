@@ -10,9 +10,9 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
+from ..shared.values import Absent, constant, number, refuse_open, size_number
 from .conversion import Conversion, axis_of
 from .slices import windows_of
-from .values import Absent, constant, number, refuse_open, size_number
 
 
 def shape(c: Conversion):
