@@ -8,6 +8,7 @@ from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
 from .onnx import from_onnx
+from .paddle import from_paddle
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
 from .stablehlo import from_stablehlo
@@ -24,6 +25,7 @@ __all__ = [
     "from_module",
     "from_mxnet",
     "from_onnx",
+    "from_paddle",
     "from_pytorch",
     "from_stablehlo",
     "from_tensorflow",

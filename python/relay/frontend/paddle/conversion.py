@@ -176,6 +176,12 @@ class Operator(NodeConversion):
     def like_x(self, value: Expr) -> Expr:
         return cast(value, self.dtype)
 
+    def without_value(self, name: str, *allowed) -> None:
+        """Refuses an attribute that has another value than these."""
+        found = self.value(name, allowed[0])
+        if found not in allowed:
+            raise Refused(f"`{name}` = {found!r} is not imported")
+
     def is_first(self, name: str = "data_format", otherwise: str = "NCHW") -> bool:
         """Returns true if channels come before the axes of space."""
         found = self.text(name, otherwise) or otherwise

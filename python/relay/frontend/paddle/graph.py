@@ -65,7 +65,9 @@ class Importer(NetworkImporter):
                 self.problems.record(f"the result `{name}` is a list of tensors", "", "return its elements, stacked")
                 self.values[name] = None
         names = self._program.results
-        self.values.update({name: self.values[name].expr() for name in names if isinstance(self.values.get(name), Known)})
+        self.values.update(
+            {name: self.values[name].expr() for name in names if isinstance(self.values.get(name), Known)}
+        )
         return self.module(names)
 
     # --- operators ----------------------------------------------------------------------------------------------------

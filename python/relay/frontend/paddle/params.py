@@ -69,7 +69,9 @@ def given_params(given: Mapping, variables: Sequence[Variable]) -> dict[str, np.
     for one in variables:
         if one.name in given:
             found = given[one.name]
-            made[one.name] = _checked("the given parameters", one, np.asarray(found.numpy() if hasattr(found, "numpy") else found))
+            made[one.name] = _checked(
+                "the given parameters", one, np.asarray(found.numpy() if hasattr(found, "numpy") else found)
+            )
     return made
 
 

@@ -105,7 +105,7 @@ class _Reader:
         results = self.entry(held, "O", list) if isinstance(held.get("O"), list) else [held.get("O")]
         if kind == "combine":
             names = [name for one in reads for name in one]
-            self._vectors[self._result(self.first(results), block)[0]] = names
+            self._vectors[f"%{self._number(self.first(results))}"] = names
         elif kind in ("split", "slice") and held.get("#", "").startswith("0."):
             self._apart(held, kind, self.first(reads), results, block)
         elif kind == "yield":

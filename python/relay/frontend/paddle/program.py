@@ -40,7 +40,9 @@ _SLOT = Table("OpDesc.Var", {1: ("parameter", "text"), 2: ("arguments", "text*")
 _OPERATOR = Table(
     "OpDesc", {1: ("inputs", [_SLOT]), 2: ("outputs", [_SLOT]), 3: ("type", "text"), 4: ("attrs", [_ATTRIBUTE])}
 )
-_BLOCK = Table("BlockDesc", {1: ("idx", "int"), 2: ("parent", "int"), 3: ("vars", [_VARIABLE]), 4: ("ops", [_OPERATOR])})
+_BLOCK = Table(
+    "BlockDesc", {1: ("idx", "int"), 2: ("parent", "int"), 3: ("vars", [_VARIABLE]), 4: ("ops", [_OPERATOR])}
+)
 _VERSION = Table("Version", {1: ("version", "int")})
 PROGRAM = Table("ProgramDesc", {1: ("blocks", [_BLOCK]), 4: ("version", _VERSION)})
 
