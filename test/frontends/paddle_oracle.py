@@ -1,4 +1,4 @@
-"""Writes the cases of paddle_cases.py as files of PaddlePaddle, with their results.
+"""Writes the cases of cases_of_paddle.py as files of PaddlePaddle, with their results.
 
 paddle_oracle.py FOLDER pir|old: for each case a folder with net.json or net.pdmodel, net.pdiparams, inputs.npz, outputs.npz.
 paddle_oracle.py FOLDER raw: operators of the protobuf form that no function makes.
@@ -36,8 +36,31 @@ class Wrapped(paddle.nn.Layer):
         super().__init__()
         self.function = function
 
-    def forward(self, *tensors):
-        return self.function(*tensors)
+
+# Paddle wants to know the number of arguments.
+class One(Wrapped):
+    def forward(self, a):
+        return self.function(a)
+
+
+class Two(Wrapped):
+    def forward(self, a, b):
+        return self.function(a, b)
+
+
+class Three(Wrapped):
+    def forward(self, a, b, c):
+        return self.function(a, b, c)
+
+
+class Four(Wrapped):
+    def forward(self, a, b, c, d):
+        return self.function(a, b, c, d)
+
+
+class Five(Wrapped):
+    def forward(self, a, b, c, d, e):
+        return self.function(a, b, c, d, e)
 
 
 def randomised(layer, rng):
@@ -49,23 +72,26 @@ def randomised(layer, rng):
 
 
 def write_cases():
-    import paddle_cases
+    import cases_of_paddle
 
     index, rng = [], np.random.default_rng(5)
-    for number, (name, function, arrays) in enumerate(paddle_cases.cases()):
+    for number, (name, function, arrays) in enumerate(cases_of_paddle.cases()):
         folder = FOLDER / f"{number:03}"
         try:
-            layer = Wrapped(function)
+            layer = (One, Two, Three, Four, Five)[len(arrays) - 1](function)
             layer.eval()
             randomised(layer, rng)
             specs = [
-                paddle.static.InputSpec(list(one.shape), str(one.dtype), f"x{place}") for place, one in enumerate(arrays)
+                paddle.static.InputSpec(list(one.shape), str(one.dtype), f"x{place}")
+                for place, one in enumerate(arrays)
             ]
-            traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True)
             folder.mkdir(parents=True)
-            with paddle.no_grad():
-                results = [one.numpy() for one in flat(layer(*map(paddle.to_tensor, arrays)))]
+            traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True)
             paddle.jit.save(traced, str(folder / "net"), input_spec=specs)
+            # What the file computes: some exports of assignments differ from the function.
+            loaded = paddle.jit.load(str(folder / "net"))
+            loaded.eval()
+            results = [one.numpy() for one in flat(loaded(*map(paddle.to_tensor, arrays)))]
         except Exception as error:  # a case that Paddle itself refuses
             print(f"REFUSED {name}: {type(error).__name__} {str(error).strip().splitlines()[-1][:200]}", flush=True)
             continue
@@ -75,11 +101,11 @@ def write_cases():
 
 
 def write_raw():
-    import paddle_raw_cases
+    import raw_cases_of_paddle
 
     paddle.enable_static()
     index = []
-    for number, (name, kind, inputs, outputs, attributes, stored) in enumerate(paddle_raw_cases.cases()):
+    for number, (name, kind, inputs, outputs, attributes, stored) in enumerate(raw_cases_of_paddle.cases()):
         folder = FOLDER / f"r{number:03}"
         try:
             folder.mkdir(parents=True)
@@ -108,7 +134,9 @@ def run_raw(folder, kind, inputs, outputs, attributes, stored):
                     var = block.create_var(name=name, shape=array.shape, dtype=str(array.dtype), need_check_feed=False)
                     feeds.append(var)
                     arrays.append(array)
-                    feed[name] = paddle.base.create_lod_tensor(array, [[len(array)]], paddle.CPUPlace()) if has_lod else array
+                    feed[name] = (
+                        paddle.base.create_lod_tensor(array, [[len(array)]], paddle.CPUPlace()) if has_lod else array
+                    )
                 names[slot].append(var)
         made = {}
         for slot, dtype in outputs.items():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 
 from ... import op
 from ..._core import Expr
-from ..shared.expressions import axis_of, cast, number, shape_of
+from ..shared.expressions import axis_of, cast, dtype_of, number, shape_of
 from ..shared.lists import element_of, length, stack_of, written
 from ..shared.loops import Outside, choose, condition_of, repeat
 from ..shared.problems import Refused
-from ..shared.values import Absent, Known, List
+from ..shared.values import Absent, Known, List, is_any
 from .conversion import Operator, PaddleNode
 from .program import Block, Operation
 
@@ -143,45 +145,115 @@ def select_input(c: Operator):
     return {"Out": choose(mask, second, first)}
 
 
+def _read_first(block: Block) -> set[str]:
+    """Returns the variables that a block reads before it writes them."""
+    found, written = set(), set()
+    for one in block.operations:
+        found.update(name for name in one.reads if name not in written)
+        for inner in one.blocks:
+            found |= _read_first(inner) - written
+        written.update(one.writes)
+    return found | {name for name in block.results if name not in written}
+
+
+def _is_read_after(c: Operator, name: str, block: Block) -> bool:
+    """Returns true if anything outside of the loop reads a variable."""
+    importer = c.importer
+    inside = read_counts(block)[name] + c.operation.reads.count(name)
+    return name in importer.results or importer.reads[name] > inside
+
+
+def read_counts(block: Block) -> collections.Counter:
+    """Returns how often each variable is read."""
+    found = collections.Counter(block.results)
+    for one in block.operations:
+        found.update(one.reads)
+        for inner in one.blocks:
+            found += read_counts(inner)
+    return found
+
+
+@dataclasses.dataclass
+class _Loop:
+    """A loop: the names of its state inside of the block, those of the values after a step, and what it begins with."""
+
+    names: list[str]
+    following: list[str]
+    initial: list
+    results: list[str]  # the variables that hold the state afterwards
+    condition: str | None  # None: the first of `following` is the next condition
+
+
+def _loop(c: Operator, block: Block) -> _Loop:
+    before, outputs = c.importer.values, c.operation.outputs.get("Out", [])
+    if block.arguments:  # the JSON form: the state has its own names inside of the block
+        initial = c.every_held("X")
+        if not len(block.arguments) == len(initial) == len(outputs) == len(block.results) - 1:
+            counts = f"{len(block.arguments)} arguments, {len(initial)} operands, {len(block.results)} results"
+            raise Refused(f"its block has {counts}", "export the model again")
+        made = _Loop(list(block.arguments), block.results[1:], initial, list(outputs), None)
+        kept = [at for at, name in enumerate(made.names) if name in _reads(block) or outputs[at] in c.importer.used]
+        return dataclasses.replace(
+            made, names=[made.names[at] for at in kept], following=[made.following[at] for at in kept],
+            initial=[initial[at] for at in kept], results=[outputs[at] for at in kept],
+        )  # fmt: skip
+    condition, first = c.operation.inputs["Condition"][0], _read_first(block)
+    names = [
+        name
+        for name in _writes(block)
+        if name != condition and ((name in before and name in first) or _is_read_after(c, name, block))
+    ]
+    return _Loop(names, names, [before.get(name) for name in names], names, condition)
+
+
 def while_(c: Operator):
-    """A loop. Its state are the condition and the variables that its block changes."""
+    """A loop. Its state are the condition and the variables that its block changes.
+
+    A variable that the block writes before it reads it may begin as anything: it begins with zeros then.
+    """
     c.ignore("is_test", "skip_eager_deletion_vars")
     block, before = _block(c), c.importer.values
-    is_own = bool(block.arguments)
-    if is_own:  # the JSON form: the state has its own names inside of the block
-        names, initial = block.arguments, c.every_held("X")
-        if len(names) != len(initial) or len(block.results) != len(names) + 1:
-            raise Refused(f"its block has {len(names)} arguments and {len(block.results)} results", "export it again")
-        condition = None
-    else:
-        condition = c.operation.inputs["Condition"][0]
-        names = [name for name in _writes(block) if name in before and name != condition]
-        initial = [_value(before, name) for name in names]
+    loop = _loop(c, block)
     outside, values = Outside(), dict(before)
     for name in sorted(_reads(block)):
-        if name in values and name not in names and name != condition and values[name] is not None:
+        if name in values and name not in loop.names and name != loop.condition and values[name] is not None:
             values[name] = outside.hold(values[name])
-    problems = []
 
     def step(state: list):
-        now = {**values, **dict(zip(names, state[1:], strict=True))}
-        if condition is not None:
-            now[condition] = state[0]
-        if problems:
-            raise Refused("an operator inside of it is not imported", "see the others")
+        now = {**values, **dict(zip(loop.names, state[1:], strict=True))}
+        if loop.condition is not None:
+            now[loop.condition] = state[0]
         after = _run(c, block, now)
-        if is_own:
-            following = [_value(after, name) for name in block.results]
-        else:
-            following = [_value(after, name) for name in (condition, *names)]
-        return state[0], following
+        names = [block.results[0] if loop.condition is None else loop.condition, *loop.following]
+        return state[0], [_value(after, name) for name in names]
 
-    start = c.held("Condition")
-    made = repeat([_scalar_bool(start), *initial], step, outside)
-    if is_own:
-        return {"Out": made[1:]}
-    found = dict(zip((condition, *names), made, strict=True))
+    start, first = _scalar_bool(c.held("Condition")), _read_first(block)
+    initial = loop.initial
+    fresh = [at for at, name in enumerate(loop.names) if name not in first]
+    if fresh:
+        following = step([start, *initial])[1][1:]
+        initial = [_begun(one, following[at]) if at in fresh else one for at, one in enumerate(initial)]
+    made = repeat([start, *initial], step, outside)
+    found = dict(zip(loop.results, made[1:], strict=True))
+    if loop.condition is not None:
+        found[loop.condition] = made[0]
     return {"Out": [found.get(name, before.get(name)) for name in c.operation.outputs.get("Out", [])]}
+
+
+def _begun(initial, following):
+    """Returns a first value of the type of the next: the initial one if it fits."""
+    if isinstance(following, Known):
+        following = following.expr()
+    if not isinstance(following, Expr):
+        return following if initial is None else initial
+    sizes, dtype = shape_of(following), dtype_of(following)
+    if initial is not None and not isinstance(initial, (List, Absent)):
+        own = initial.expr() if isinstance(initial, Known) else initial
+        if len(shape_of(own)) == len(sizes) and dtype_of(own) == dtype:
+            return own
+    if any(is_any(one) for one in sizes):
+        raise Refused("a variable that it first writes inside of its block has open sizes", "set it before the loop")
+    return op.zeros(sizes, dtype=dtype)
 
 
 def _scalar_bool(value):

@@ -221,9 +221,13 @@ def isnan(function):
 
 
 def round_(c: Operator):
-    """Halves are rounded away from zero."""
     c.without_value("decimals", 0)
-    return functions.away_from_zero(c.x)
+    return op.round(c.x)
+
+
+def lerp(c: Operator):
+    x, y, weight = c["X"], c["Y"], c["Weight"]
+    return op.add(x, op.multiply(op.subtract(y, x), weight))
 
 
 def logit(c: Operator):

@@ -15,6 +15,7 @@ from ..shared.problems import Refused
 from ..shared.values import Known, List
 from . import control, known
 from .conversion import Operator, PaddleNode
+from .params import check_shape
 from .program import TYPES, Block, Operation, Program
 from .table import DEFAULTS, HARMLESS, OPERATORS
 
@@ -31,17 +32,10 @@ class Importer(NetworkImporter):
         super().__init__("the PaddlePaddle program", WAY_OUT, OPERATORS, shapes, custom)
         self._program, self._params = program, params
         self.values: dict[str, Expr | Known | List | None] = {}
-        self.used = set(program.results)
-        self._note_used(program.main)
+        self.results = set(program.results)
+        self.reads = control.read_counts(program.main)  # how often each variable is read
+        self.used = self.results | set(self.reads)
         self._folded, self.block = {}, program.main
-
-    def _note_used(self, block: Block) -> None:
-        """Notes the variables that an operator reads, or that a block returns."""
-        self.used.update(block.results)
-        for one in block.operations:
-            self.used.update(one.reads)
-            for inner in one.blocks:
-                self._note_used(inner)
 
     def program(self) -> IRModule:
         inputs = self._program.inputs
@@ -56,9 +50,10 @@ class Importer(NetworkImporter):
             except Refused as reason:
                 self.problems.record(str(reason), "", reason.help)
                 self.values[one.name] = None
-        for name, elements in self._params.items():
-            if name in self.used:
-                self.values[name] = self.constant(elements)
+        for one in self._program.stored:
+            if one.name in self.used:
+                check_shape(one, self._params[one.name])
+                self.values[one.name] = self.constant(self._params[one.name])
         self.run(self._program.main)
         for name in self._program.results:
             if isinstance(self.values.get(name), List):

@@ -113,10 +113,10 @@ def affine_grid(c: Operator):
         return made if corners else made * (count - 1) / count
 
     points = np.stack([*np.meshgrid(line(wide), line(high)), np.ones((high, wide))], axis=-1).reshape(-1, 3)
-    theta = c.x
-    made = op.nn.matmul(c.constant(points[None], dtype_of(theta)), op.reshape(theta, newshape=[2, 3]), transpose_b=True) if shape_of(theta)[0] == 1 else op.nn.batch_matmul(
-        op.broadcast_to(c.constant(points[None], dtype_of(theta)), [shape_of(theta)[0], high * wide, 3]), theta, transpose_b=True)  # fmt: skip
-    return {"Output": op.reshape(made, newshape=[shape_of(theta)[0], high, wide, 2])}
+    theta, batch = c.x, shape_of(c.x)[0]
+    rows = op.broadcast_to(c.constant(points[None], dtype_of(theta)), [batch, high * wide, 3])
+    made = op.nn.batch_matmul(rows, theta, transpose_b=True)
+    return {"Output": op.reshape(made, newshape=[batch, high, wide, 2])}
 
 
 # --- regions ----------------------------------------------------------------------------------------------------------

@@ -246,7 +246,8 @@ def _not(c: Operator):
 
 # Operators by name, for operands whose elements are all known.
 FOLDS = {
-    "elementwise_add": _binary(np.add), "elementwise_sub": _binary(np.subtract), "elementwise_mul": _binary(np.multiply),
+    "elementwise_add": _binary(np.add), "elementwise_sub": _binary(np.subtract),
+    "elementwise_mul": _binary(np.multiply),
     "elementwise_floordiv": _binary(_floor_divide), "elementwise_mod": _binary(_modulo),
     "elementwise_div": _binary(_divide), "elementwise_max": _binary(_extreme(np.maximum, "max")),
     "elementwise_min": _binary(_extreme(np.minimum, "min")),

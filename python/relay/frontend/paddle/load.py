@@ -25,8 +25,8 @@ _HELP = "put NAME.pdmodel or NAME.json and NAME.pdiparams into one folder"
 
 
 def import_file(path: str, shapes: Mapping[str, Sequence[int]] | None = None) -> tuple[IRModule, list[str]]:
-    """Returns the module of a program and of the parameters beside it, or the reverse, or of a folder with both, and the
-    paths that were read."""
+    """Returns the module of a program and of the parameters beside it, or the reverse, or of a folder with both, and
+    the paths that were read."""
     program = _program_path(path)
     described = _read(program)
     arrays, files = _params_beside(program, described)
@@ -90,8 +90,8 @@ def from_paddle(
     """Returns (module, params) of a model of PaddlePaddle, with the arguments of TVM's importer. All parameters are
     constants of the module, so that params is empty.
 
-    program_or_layer: the path of a program (.pdmodel, .json, __model__), or of a folder with one; a paddle.static.Program
-    with `scope`; a layer that paddle.jit.load returned; or a paddle.nn.Layer, with the shapes of its inputs.
+    program_or_layer: the path of a program (.pdmodel, .json, __model__), or of a folder with one; a
+    paddle.static.Program with `scope`; a layer that paddle.jit.load returned; or a paddle.nn.Layer, with the shapes of its inputs.
     shape_dict: sizes of the inputs by name, which replace open ones: {"x": (1, 3, 224, 224)}.
     scope: the parameters of a Program: a paddle.static.Scope, or arrays by name; the global scope by default.
     custom_operators: functions by the name of an operator, function(inputs, attributes), which returns an expression,

@@ -181,6 +181,10 @@ def pool_with_index(rank: int):
         padding = c.ints("paddings", [0] * rank)
         if c.flag("global_pooling", False):
             window, padding, strides = sizes, [0] * rank, [1] * rank
+        is_used = any(one in c.importer.used for one in c.operation.outputs.get("Mask", []))
+        if is_adaptive and not is_used:
+            c.ignore("ceil_mode")
+            return {"Out": _ADAPTIVE["max", rank](x, output_size=window)}
         if is_adaptive:
             if any(size % one for size, one in zip(sizes, window, strict=True)):
                 raise Refused(f"windows of different sizes: {sizes} into {window}", "use sizes that are multiples")
@@ -188,7 +192,7 @@ def pool_with_index(rank: int):
             window, padding = strides, [0] * rank
         c.without_value("ceil_mode", False)
         made = pools.pool(x, "max", window, strides, padding, padding)
-        if "Mask" not in c.operation.outputs or not any(one in c.importer.used for one in c.operation.outputs["Mask"]):
+        if not is_used:
             return {"Out": made}
         lowest = op.nn.pad(x, pad_width=[[0, 0], [0, 0], *([p, p] for p in padding)], pad_value=-3.4e38)
         columns = op.nn.im2col(lowest, block_shape=window, strides=strides)  # (N, C * K, L)
@@ -223,7 +227,7 @@ def lp_pool(c: Operator):
 
 def unpool(c: Operator):
     """Puts maxima back to the positions from which they were taken; the rest is zero."""
-    c.ignore("strides", "paddings", "ksize", "unpooling_type", "data_format")
+    c.ignore("strides", "paddings", "padding", "ksize", "unpooling_type", "unpool_type", "data_format")
     sizes, wanted = c.shape, c.list_of("output_size", "OutputSize", [])
     if not is_known(*sizes) or len(wanted) < 2:
         raise Refused("its sizes are open", "give the sizes of the inputs")

@@ -35,7 +35,7 @@ def params_of(name: str, content: bytes, variables: Sequence[Variable]) -> dict[
                 f"{name} has {len(made)} parameters, and the program has {len(variables)}: `{one.name}` is missing",
                 "take the file of parameters that was written together with the program",
             )
-        made[one.name] = _checked(name, one, _record(reader, one.name))
+        made[one.name] = _record(reader, one.name)
     if reader.left:
         raise told(
             "bad_model",
@@ -58,7 +58,7 @@ def params_in(folder: str, variables: Sequence[Variable]) -> tuple[dict[str, np.
                 "put the file of all parameters beside the program, as NAME.pdiparams, or one file for each parameter",
             )
         reader = Reader(os.fspath(path), read_file(path), AGAIN)
-        made[one.name] = _checked(os.fspath(path), one, _record(reader, one.name))
+        made[one.name] = _record(reader, one.name)
         paths.append(os.fspath(path))
     return made, paths
 
@@ -69,9 +69,7 @@ def given_params(given: Mapping, variables: Sequence[Variable]) -> dict[str, np.
     for one in variables:
         if one.name in given:
             found = given[one.name]
-            made[one.name] = _checked(
-                "the given parameters", one, np.asarray(found.numpy() if hasattr(found, "numpy") else found)
-            )
+            made[one.name] = np.asarray(found.numpy() if hasattr(found, "numpy") else found)
     return made
 
 
@@ -99,16 +97,14 @@ def _bounded(reader: Reader, count: int, what: str) -> int:
     return count
 
 
-def _checked(name: str, variable: Variable, found: np.ndarray) -> np.ndarray:
-    """Returns the array if it has the shape that the program declares."""
+def check_shape(variable: Variable, found: np.ndarray) -> None:
+    """Refuses an array that has another shape than the program declares."""
     wanted = variable.sizes
     if wanted is not None and (
         len(wanted) != found.ndim or any(a is not None and a != b for a, b in zip(wanted, found.shape, strict=True))
     ):
         raise told(
             "bad_model",
-            f"{name}: the parameter `{variable.name}` has the shape {list(found.shape)}, and the program declares "
-            f"{wanted}",
+            f"the parameter `{variable.name}` has the shape {list(found.shape)}, and the program declares {wanted}",
             "take the file of parameters that was written together with the program",
         )
-    return found

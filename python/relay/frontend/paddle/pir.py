@@ -7,6 +7,7 @@ Values become variables with the names %1, %2, ..; operands and attributes get t
 from __future__ import annotations
 
 import json
+import math
 
 from ...errors import told
 from .pir_names import SIGNATURES
@@ -18,6 +19,7 @@ _TYPES = {
     "bool": "bool", "ui8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "f16": "float16",
     "bf16": "bfloat16", "f32": "float32", "f64": "float64",
 }  # fmt: skip
+_BEYOND = {"INF": math.inf, "-INF": -math.inf, "NAN": math.nan}
 # Attributes of any operator that say where it was written or how it is run.
 _ASIDE = ("struct_name", "place", "op_callstack", "stop_gradient", "persistable", "op_role", "force_cpu")
 
@@ -243,6 +245,8 @@ class _Reader:
         if not isinstance(held, dict) or depth > 8:
             return held
         found = held.get("D")
+        if "VD" in held:  # a number that JSON has not
+            return _BEYOND.get(str(held["VD"]).upper(), held["VD"])
         if isinstance(found, list):
             return [self._attribute(one, depth + 1) for one in found]
         if isinstance(found, str) and str(held.get("#", "")).endswith("a_dtype"):

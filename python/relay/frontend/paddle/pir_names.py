@@ -13,170 +13,264 @@ class Signature:
     kind: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    renamed: dict[str, str]
-    constant: dict[str, object]
+    renamed: dict[str, str]  # attributes: the name here, and that of the protobuf form
+    constant: dict[str, object]  # attributes that only the protobuf form has
 
 
-def _op(kind: str, inputs: str = "X", outputs: str = "Out", constant: dict | None = None, **renamed: str) -> Signature:
-    return Signature(kind, tuple(inputs.split()), tuple(outputs.split()), renamed, constant or {})
+# One operand X and one result Out, under the same name in both forms.
+_UNARY = """
+abs acos acosh asin asinh assign atan atanh bitwise_not broadcast_tensors cast ceil celu channel_shuffle cholesky
+cos cosh digamma elu erf erfinv exp expm1 flip floor gelu gumbel_softmax i0 inverse is_empty l1_norm leaky_relu
+lgamma lod_array_length log log10 log1p log2 log_softmax logcumsumexp logical_not logit logsigmoid logsumexp maxout
+meshgrid mish multi_dot nop npu_identity p_norm pixel_shuffle pixel_unshuffle reciprocal relu relu6 rint round rsqrt
+selu share_data shuffle_channel sigmoid sign silu sin sinh softmax softplus softshrink softsign space_to_depth sqrt
+square squared_l2_norm stanh swish tan tanh tanh_shrink temporal_shift thresholded_relu trace trunc unbind
+"""
+# Operands X and Y, and one result Out.
+_BINARY = """
+allclose atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bmm copysign cross dist dot
+elementwise_pow equal equal_all expand_as_v2 greater_equal greater_than isclose kron less_equal less_than
+logical_and logical_or logical_xor nextafter not_equal reduce_as swiglu trunc_divide
+"""
+# name: name of the protobuf form | operands | results | attributes: name>other name, name=value that is added
+_OTHERS = """
+add: elementwise_add | X Y | Out
+add_n: sum | X | Out
+addmm: addmm | Input X Y | Out | beta>Beta alpha>Alpha
+affine_channel: affine_channel | X Scale Bias | Out | data_format>data_layout
+affine_grid: affine_grid | Theta OutputShape | Output
+all: reduce_all | X | Out | axis>dim keepdim>keep_dim
+amax: reduce_max | X | Out | axis>dim keepdim>keep_dim
+amin: reduce_min | X | Out | axis>dim keepdim>keep_dim
+anchor_generator: anchor_generator | Input | Anchors Variances
+any: reduce_any | X | Out | axis>dim keepdim>keep_dim
+arange: range | Start End Step | Out
+argmax: arg_max | X Axis | Out
+argmin: arg_min | X Axis | Out
+argsort: argsort | X | Out Indices
+array_length: lod_array_length | X | Out
+array_read: read_from_array | X I | Out
+array_to_tensor: tensor_array_to_tensor | X | Out OutIndex
+array_write_: write_to_array | Array X I | Out
+assert: assert | Cond Data | 
+assign_out: assign | X Y | Out
+assign_value: assign_value |  | Out
+baddbmm: baddbmm | Input X Y | Out | beta>Beta alpha>Alpha
+batch_norm: batch_norm | X Mean Variance Scale Bias | Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace |
+  data_format>data_layout
+bicubic_interp: bicubic_interp_v2 | X OutSize SizeTensor Scale | Out | data_format>data_layout
+bilinear: bilinear_tensor_product | X Y Weight Bias | Out
+bilinear_interp: bilinear_interp_v2 | X OutSize SizeTensor Scale | Out | data_format>data_layout
+bincount: bincount | X Weights MinLength | Out
+box_clip: box_clip | Input ImInfo | Output
+box_coder: box_coder | PriorBox PriorBoxVar TargetBox | OutputBox
+clip: clip | X Min Max | Out
+concat: concat | X AxisTensor | Out
+conv2d: conv2d | Input Filter | Output
+conv2d_transpose: conv2d_transpose | Input Filter OutputSize | Output
+conv2d_transpose_bias: conv2d_transpose | Input Filter Bias OutputSize | Output
+conv3d: conv3d | Input Filter | Output
+conv3d_transpose: conv3d_transpose | Input Filter | Output
+create_array: create_array |  | Out
+create_array_like: create_array | X | Out
+crf_decoding: crf_decoding | Emission Transition Label Length | ViterbiPath
+crop: crop_tensor | X Shape Offsets | Out
+cross_entropy_with_softmax: softmax_with_cross_entropy | Logits Label | Softmax Loss
+cummax: cummax | X | Out Indices
+cummin: cummin | X | Out Indices
+cumprod: cumprod | X | Out
+cumsum: cumsum | X Axis | Out
+data_transform: share_data | X | Out
+deformable_conv: deformable_conv | Input Offset Filter Mask | Output
+depthwise_conv2d: depthwise_conv2d | Input Filter | Output
+depthwise_conv2d_transpose: depthwise_conv2d_transpose | Input Filter OutputSize | Output
+dequantize_linear: dequantize_linear | X Scale ZeroPoint InAccum InState | Y OutState OutAccum OutScale
+diag: diag_v2 | X | Out
+diag_embed: diag_embed | Input | Out
+diagonal: diagonal | Input | Out
+distribute_fpn_proposals: distribute_fpn_proposals | FpnRois RoisNum | MultiFpnRois MultiLevelRoIsNum RestoreIndex
+divide: elementwise_div | X Y | Out
+dropout: dropout | X Seed Prob | Out Mask | p>dropout_prob mode>dropout_implementation
+einsum: einsum | Operands | Out
+embedding: lookup_table_v2 | Ids W | Out
+empty: empty | ShapeTensor | Out
+expand: expand_v2 | X Shape | Out
+expand_as: expand_as_v2 | X Y | Out
+eye: eye | Rows Columns | Out
+fake_channel_wise_dequantize_max_abs: fake_channel_wise_dequantize_max_abs | X Scales | Out
+fake_channel_wise_quantize_abs_max: fake_channel_wise_quantize_abs_max | X | Out OutScale
+fake_channel_wise_quantize_dequantize_abs_max: fake_channel_wise_quantize_dequantize_abs_max | X | Out OutScale
+fake_dequantize_max_abs: fake_dequantize_max_abs | X Scale | Out
+fake_quantize_abs_max: fake_quantize_abs_max | X | Out OutScale
+fake_quantize_dequantize_abs_max: fake_quantize_dequantize_abs_max | X | Out OutScale
+fake_quantize_dequantize_moving_average_abs_max: fake_quantize_dequantize_moving_average_abs_max |
+  X InScale InAccum InState | Out OutScale OutState OutAccum
+fake_quantize_moving_average_abs_max: fake_quantize_moving_average_abs_max | X InScale InAccum InState |
+  Out OutScale OutState OutAccum
+fake_quantize_range_abs_max: fake_quantize_range_abs_max | X InScale Iter | Out OutScale OutScales
+fc: fc | Input W Bias | Out
+flash_attn: flash_attn | Q K V Seed Mask | Out Softmax SoftmaxLse SeedOffset
+flatten: flatten_contiguous_range | X | Out XShape
+floor_divide: elementwise_floordiv | X Y | Out
+fmax: elementwise_fmax | X Y | Out
+fmin: elementwise_fmin | X Y | Out
+fold: fold | X | Y
+frobenius_norm: frobenius_norm | X Axis | Out | keepdim>keep_dim axis>dim
+full: fill_constant |  | Out
+full_batch_size_like: fill_constant_batch_size_like | Input | Out
+full_int_array: assign_value |  | Out | value>values
+full_like: fill_any_like | X ValueTensor | Out
+full_with_tensor: fill_constant | ValueTensor ShapeTensor | Out
+gather: gather | X Index Axis | Out
+gather_nd: gather_nd | X Index | Out
+gaussian: gaussian_random | ShapeTensor | Out
+generate_proposals: generate_proposals_v2 | Scores BboxDeltas ImShape Anchors Variances |
+  RpnRois RpnRoiProbs RpnRoisNum | pre_nms_top_n>pre_nms_topN post_nms_top_n>post_nms_topN
+grad_add: elementwise_add | X Y | Out
+grid_sample: grid_sampler | X Grid | Output
+group_norm: group_norm | X Scale Bias | Y Mean Variance | data_format>data_layout
+gru: gru | Input H0 Weight Bias | BatchGate BatchResetHiddenPrev BatchHidden Hidden
+gru_unit: gru_unit | Input HiddenPrev Weight Bias | Gate ResetHiddenPrev Hidden
+hardshrink: hard_shrink | X | Out
+hardsigmoid: hard_sigmoid | X | Out
+hardswish: hard_swish | X | Out
+hardtanh: brelu | X | Out
+heaviside: elementwise_heaviside | X Y | Out
+if: if | Cond | Out*
+increment: increment | X | Out | value>step
+index_add: index_add | X Index AddValue | Out
+index_put: index_put | x indices value | out
+index_sample: index_sample | X Index | Out
+index_select: index_select | X Index | Out | axis>dim
+instance_norm: instance_norm | X Scale Bias | Y SavedMean SavedVariance
+isfinite: isfinite_v2 | X | Out
+isinf: isinf_v2 | X | Out
+isnan: isnan_v2 | X | Out
+kthvalue: kthvalue | X | Out Indices
+layer_norm: layer_norm | X Scale Bias | Y Mean Variance
+lerp: lerp | X Y Weight | Out
+linear_interp: linear_interp_v2 | X OutSize SizeTensor Scale | Out | data_format>data_layout
+linear_v2: fc | Input W Bias | Out | in_num_col_dims=-1
+linspace: linspace | Start Stop Num | Out
+lookup_table: lookup_table | W Ids | Out
+lp_pool2d: lp_pool2d | X | Out | kernel_size>ksize
+lrn: lrn | X | Out MidOut
+lstm: lstm | Input H0 C0 Weight Bias | Hidden Cell BatchGate BatchCellPreAct
+masked_fill: masked_fill | X Mask Value | Out
+masked_select: masked_select | X Mask | Y
+matmul: matmul_v2 | X Y | Out | transpose_x>trans_x transpose_y>trans_y
+matmul_with_flatten: mul | X Y | Out
+matrix_nms: matrix_nms | BBoxes Scores | Out Index RoisNum
+max: reduce_max | X Axis | Out | axis>dim keepdim>keep_dim
+max_pool2d_with_index: max_pool2d_with_index | X | Out Mask | kernel_size>ksize
+max_pool3d_with_index: max_pool3d_with_index | X | Out Mask | kernel_size>ksize
+maximum: elementwise_max | X Y | Out
+mean: reduce_mean | X Axis | Out | axis>dim keepdim>keep_dim
+mean_all: mean | X | Out
+memcpy: share_data | X | Out
+memcpy_d2h: share_data | X | Out
+memcpy_h2d: share_data | X | Out
+min: reduce_min | X Axis | Out | axis>dim keepdim>keep_dim
+minimum: elementwise_min | X Y | Out
+moving_average_abs_max_scale: moving_average_abs_max_scale | X InAccum InState | Out OutScale OutState OutAccum
+multiclass_nms3: multiclass_nms3 | BBoxes Scores RoisNum | Out Index NmsRoisNum
+multiplex: multiplex | X Ids | Out
+multiply: elementwise_mul | X Y | Out
+mv: mv | X Vec | Out
+nearest_interp: nearest_interp_v2 | X OutSize SizeTensor Scale | Out | data_format>data_layout
+nms: nms | Boxes | KeepBoxesIdxs | threshold>iou_threshold
+nonzero: where_index | Condition | Out
+norm: norm | X | Out Norm
+numel: size | Input | Out
+one_hot: one_hot_v2 | X depth_tensor | Out
+ones: fill_constant |  | Out | value=1.0
+ones_like: fill_any_like | X | Out | value=1.0
+pad: pad | X PadValue | Out
+pad3d: pad3d | X Paddings | Out | pad_value>value
+pool2d: pool2d | X KernelSize | Out | kernel_size>ksize
+pool3d: pool3d | X | Out | kernel_size>ksize
+pow: pow | X | Out | y>factor
+prelu: prelu | X Alpha | Out
+print: print | In | Out
+prior_box: prior_box | Input Image | Boxes Variances
+prod: reduce_prod | X Axis | Out | axis>dim keepdim>keep_dim dims>dim
+put_along_axis: put_along_axis | Input Index Value | Result | axis>Axis reduce>Reduce include_self>Include_self
+quantize_linear: quantize_linear | X Scale ZeroPoint InAccum InState | Y OutState OutAccum OutScale
+randint: randint | ShapeTensor | Out
+range_v2: range | Start End Step | Out
+remainder: elementwise_mod | X Y | Out
+repeat_interleave: repeat_interleave | X | Out | repeats>Repeats axis>dim
+reshape: reshape2 | X Shape | Out XShape
+reverse: reverse | X AxisTensor | Out
+rms_norm: rms_norm | X Scale | Y InvVar
+rnn: rnn | Input PreState WeightList SequenceLength | Out DropoutState State Reserve
+roi_align: roi_align | X ROIs RoisNum | Out
+roi_pool: roi_pool | X ROIs RoisNum | Out Argmax
+roll: roll | X ShiftsTensor | Out
+row_conv: row_conv | X Filter | Out
+scale: scale | X ScaleTensor | Out
+scatter: scatter | X Ids Updates | Out
+scatter_nd_add: scatter_nd_add | X Index Updates | Out
+searchsorted: searchsorted | SortedSequence Values | Out
+select_input: select_input | Mask X* | Out
+sequence_mask: sequence_mask | X MaxLenTensor | Y | max_len>maxlen
+set_value: set_value | Input StartsTensor EndsTensor StepsTensor | Out
+set_value_with_tensor: set_value | Input ValueTensor StartsTensor EndsTensor StepsTensor | Out
+shadow_feed: share_data | X | Out
+shadow_output: share_data | X | Out
+shape: shape | Input | Out
+shape64: shape | Input | Out | is_long=True
+slice: slice | Input StartsTensor EndsTensor | Out
+softmax_: softmax | X | Out
+spectral_norm: spectral_norm | Weight U V | Out
+split: split | X SectionsTensor AxisTensor | Out
+split_with_num: split | X AxisTensor | Out
+squeeze: squeeze2 | X AxesTensor | Out XShape | axis>axes
+stack: stack | X | Y
+strided_slice: strided_slice | Input StartsTensor EndsTensor StridesTensor | Out
+subtract: elementwise_sub | X Y | Out
+sum: reduce_sum | X Axis | Out | axis>dim keepdim>keep_dim dtype>out_dtype
+sync_batch_norm: batch_norm | X Mean Variance Scale Bias |
+  Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace | data_format>data_layout
+take_along_axis: take_along_axis | Input Index | Result | axis>Axis
+tile: tile | X RepeatTimes | Out
+topk: top_k_v2 | X K | Out Indices
+trans_layout: transpose2 | X | Out | perm>axis
+transpose: transpose2 | X | Out XShape | perm>axis
+tril: tril_triu | X | Out | lower=True
+tril_indices: tril_indices |  | Out
+trilinear_interp: trilinear_interp_v2 | X OutSize SizeTensor Scale | Out | data_format>data_layout
+triu: tril_triu | X | Out | lower=False
+triu_indices: triu_indices |  | Out
+unfold: unfold | X | Y
+uniform: uniform_random | ShapeTensor Min Max | Out
+unique: unique | X | Out Indices Index Counts
+unpool: unpool | X Indices OutputSize | Out
+unsqueeze: unsqueeze2 | X AxesTensor | Out XShape | axis>axes
+unstack: unstack | X | Y
+viterbi_decode: viterbi_decode | Input Transition Length | Scores Path
+where: where | Condition X Y | Out
+while: while | Condition X* | Out*
+write_to_array: write_to_array | I X | Out
+yolo_box: yolo_box | X ImgSize | Boxes Scores
+zeros: fill_constant |  | Out | value=0.0
+zeros_like: fill_any_like | X | Out | value=0.0
+"""
 
 
-_UNARY = (
-    "abs acos acosh asin asinh atan atanh bitwise_not ceil celu cos cosh digamma elu erf erfinv exp expm1 floor gelu i0 "
-    "lgamma log log10 log1p log2 log_softmax logical_not logit logsigmoid mish reciprocal relu relu6 rint round rsqrt "
-    "selu sigmoid sign silu sin sinh softmax softplus softshrink softsign sqrt square stanh swish tan tanh tanh_shrink "
-    "thresholded_relu trunc leaky_relu assign share_data cast npu_identity is_empty nop"
-)
-_BINARY = {
-    "add": "elementwise_add", "subtract": "elementwise_sub", "multiply": "elementwise_mul",
-    "divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min",
-    "fmax": "elementwise_fmax", "fmin": "elementwise_fmin", "remainder": "elementwise_mod",
-    "floor_divide": "elementwise_floordiv", "elementwise_pow": "elementwise_pow", "heaviside": "elementwise_heaviside",
-    **{name: name for name in (
-        "equal not_equal greater_than greater_equal less_than less_equal logical_and logical_or logical_xor bitwise_and "
-        "bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift atan2 bmm dot kron expand_as_v2 allclose isclose "
-        "equal_all cross copysign nextafter reduce_as trunc_divide").split()},
-    "grad_add": "elementwise_add",
-}  # fmt: skip
-_RANDOM = {"seed": "seed"}
-_INTERPOLATION = {"interp_method": "interp_method", "data_format": "data_layout"}
-_NMS = "score_threshold"
+def _signature(line: str) -> tuple[str, Signature]:
+    head, inputs, outputs, *more = (one.strip() for one in line.split("|"))
+    name, kind = head.split(": ")
+    changes = more[0].split() if more else []
+    renamed = dict(one.split(">") for one in changes if ">" in one)
+    added = dict(one.split("=") for one in changes if "=" in one)
+    values = {"True": True, "False": False}
+    constant = {key: values[one] if one in values else float(one) for key, one in added.items()}
+    return name, Signature(kind, tuple(inputs.split()), tuple(outputs.split()), renamed, constant)
+
 
 SIGNATURES: dict[str, Signature] = {
-    **{name: _op(name) for name in _UNARY.split()},
-    **{name: _op(kind, "X Y") for name, kind in _BINARY.items()},
-    "hardsigmoid": _op("hard_sigmoid"), "hardswish": _op("hard_swish"), "hardshrink": _op("hard_shrink"),
-    "hardtanh": _op("brelu"), "pow": _op("pow", y="factor"), "scale": _op("scale", "X ScaleTensor"),
-    "clip": _op("clip", "X Min Max"), "isfinite": _op("isfinite_v2"), "isinf": _op("isinf_v2"),
-    "isnan": _op("isnan_v2"), "dropout": _op("dropout", "X Seed Prob", "Out Mask", p="dropout_prob", mode="dropout_implementation"),
-    "prelu": _op("prelu", "X Alpha"), "softmax_": _op("softmax"), "swiglu": _op("swiglu", "X Y"),
-    "gumbel_softmax": _op("gumbel_softmax"), "increment": _op("increment", value="step"),
-    "add_n": _op("sum"), "assign_out": _op("assign", "X Y"), "memcpy": _op("share_data"),
-    "memcpy_h2d": _op("share_data"), "memcpy_d2h": _op("share_data"), "shadow_output": _op("share_data"),
-    "shadow_feed": _op("share_data"), "data_transform": _op("share_data"),
-    # --- products ---
-    "conv2d": _op("conv2d", "Input Filter", "Output"), "depthwise_conv2d": _op("depthwise_conv2d", "Input Filter", "Output"),
-    "conv3d": _op("conv3d", "Input Filter", "Output"),
-    "conv2d_transpose": _op("conv2d_transpose", "Input Filter OutputSize", "Output"),
-    "conv2d_transpose_bias": _op("conv2d_transpose", "Input Filter Bias OutputSize", "Output"),
-    "depthwise_conv2d_transpose": _op("depthwise_conv2d_transpose", "Input Filter OutputSize", "Output"),
-    "conv3d_transpose": _op("conv3d_transpose", "Input Filter", "Output"),
-    "deformable_conv": _op("deformable_conv", "Input Offset Filter Mask", "Output"),
-    "matmul": _op("matmul_v2", "X Y", transpose_x="trans_x", transpose_y="trans_y"),
-    "matmul_with_flatten": _op("mul", "X Y"), "mv": _op("mv", "X Vec"), "addmm": _op("addmm", "Input X Y", beta="Beta", alpha="Alpha"),
-    "baddbmm": _op("baddbmm", "Input X Y", beta="Beta", alpha="Alpha"), "multi_dot": _op("multi_dot"),
-    "einsum": _op("einsum", "Operands", "Out"), "embedding": _op("lookup_table_v2", "Ids W"),
-    "lookup_table": _op("lookup_table", "W Ids"), "bilinear": _op("bilinear_tensor_product", "X Y Weight Bias"),
-    "fc": _op("fc", "Input W Bias"), "linear_v2": _op("fc", "Input W Bias", constant={"in_num_col_dims": -1}),
-    "dist": _op("dist", "X Y"), "p_norm": _op("p_norm"), "frobenius_norm": _op("frobenius_norm", "X Axis", keepdim="keep_dim", axis="dim"),
-    "norm": _op("norm", "X", "Out Norm"), "rnn": _op("rnn", "Input PreState WeightList SequenceLength DropoutState", "Out DropoutState State Reserve"),
-    "gru": _op("gru", "Input H0 Weight Bias", "BatchGate BatchResetHiddenPrev BatchHidden Hidden"),
-    "gru_unit": _op("gru_unit", "Input HiddenPrev Weight Bias", "Gate ResetHiddenPrev Hidden"),
-    "lstm": _op("lstm", "Input H0 C0 Weight Bias", "Hidden Cell BatchGate BatchCellPreAct"),
-    "crf_decoding": _op("crf_decoding", "Emission Transition Label Length", "ViterbiPath"),
-    "viterbi_decode": _op("viterbi_decode", "Input Transition Length", "Scores Path"),
-    "flash_attn": _op("flash_attn", "Q K V Seed Mask", "Out Softmax SoftmaxLse SeedOffset"),
-    "inverse": _op("inverse"), "cholesky": _op("cholesky"), "row_conv": _op("row_conv", "X Filter"),
-    # --- normalisation and pools ---
-    "batch_norm": _op("batch_norm", "X Mean Variance Scale Bias", "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace", data_format="data_layout"),
-    "sync_batch_norm": _op("batch_norm", "X Mean Variance Scale Bias", "Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace", data_format="data_layout"),
-    "layer_norm": _op("layer_norm", "X Scale Bias", "Y Mean Variance"),
-    "group_norm": _op("group_norm", "X Scale Bias", "Y Mean Variance", data_format="data_layout"),
-    "instance_norm": _op("instance_norm", "X Scale Bias", "Y SavedMean SavedVariance"),
-    "rms_norm": _op("rms_norm", "X Scale", "Y InvVar"), "lrn": _op("lrn", "X", "Out MidOut"),
-    "affine_channel": _op("affine_channel", "X Scale Bias", data_format="data_layout"),
-    "spectral_norm": _op("spectral_norm", "Weight U V"),
-    "pool2d": _op("pool2d", "X KernelSize", kernel_size="ksize"), "pool3d": _op("pool3d", kernel_size="ksize"),
-    "lp_pool2d": _op("lp_pool2d", kernel_size="ksize"),
-    "max_pool2d_with_index": _op("max_pool2d_with_index", "X", "Out Mask", kernel_size="ksize"),
-    "max_pool3d_with_index": _op("max_pool3d_with_index", "X", "Out Mask", kernel_size="ksize"),
-    "maxout": _op("maxout"), "unpool": _op("unpool", "X Indices OutputSize"),
-    **{f"{name}_interp": _op(f"{name}_interp_v2", "X OutSize SizeTensor Scale", data_format="data_layout")
-       for name in ("bilinear", "nearest", "bicubic", "linear", "trilinear")},
-    # --- reductions ---
-    "sum": _op("reduce_sum", "X Axis", axis="dim", keepdim="keep_dim", dtype="out_dtype"),
-    "mean": _op("reduce_mean", "X Axis", axis="dim", keepdim="keep_dim"), "mean_all": _op("mean"),
-    "max": _op("reduce_max", "X Axis", axis="dim", keepdim="keep_dim"),
-    "min": _op("reduce_min", "X Axis", axis="dim", keepdim="keep_dim"),
-    "amax": _op("reduce_max", axis="dim", keepdim="keep_dim"), "amin": _op("reduce_min", axis="dim", keepdim="keep_dim"),
-    "prod": _op("reduce_prod", "X Axis", axis="dim", keepdim="keep_dim", dims="dim", keep_dim="keep_dim"),
-    "all": _op("reduce_all", axis="dim", keepdim="keep_dim"), "any": _op("reduce_any", axis="dim", keepdim="keep_dim"),
-    "logsumexp": _op("logsumexp"), "argmax": _op("arg_max", "X Axis"), "argmin": _op("arg_min", "X Axis"),
-    "cumsum": _op("cumsum", "X Axis"), "cumprod": _op("cumprod", dim="dim"), "logcumsumexp": _op("logcumsumexp"),
-    "cummax": _op("cummax", "X", "Out Indices"), "cummin": _op("cummin", "X", "Out Indices"),
-    "cross_entropy_with_softmax": _op("softmax_with_cross_entropy", "Logits Label", "Softmax Loss"),
-    "squared_l2_norm": _op("squared_l2_norm"), "l1_norm": _op("l1_norm"), "trace": _op("trace", "X"),
-    # --- shapes ---
-    "reshape": _op("reshape2", "X Shape", "Out XShape"), "flatten": _op("flatten_contiguous_range", "X", "Out XShape"),
-    "squeeze": _op("squeeze2", "X AxesTensor", "Out XShape", axis="axes"), "unsqueeze": _op("unsqueeze2", "X AxesTensor", "Out XShape", axis="axes"),
-    "transpose": _op("transpose2", "X", "Out XShape", perm="axis"), "trans_layout": _op("transpose2", perm="axis"),
-    "concat": _op("concat", "X AxisTensor"), "stack": _op("stack", "X", "Y"), "unstack": _op("unstack", "X", "Y"),
-    "unbind": _op("unbind", "X", "Out"), "split": _op("split", "X SectionsTensor AxisTensor"),
-    "split_with_num": _op("split", "X AxisTensor"), "slice": _op("slice", "Input StartsTensor EndsTensor"),
-    "strided_slice": _op("strided_slice", "Input StartsTensor EndsTensor StridesTensor"),
-    "expand": _op("expand_v2", "X Shape"), "expand_as": _op("expand_as_v2", "X Y"), "tile": _op("tile", "X RepeatTimes"),
-    "broadcast_tensors": _op("broadcast_tensors"), "pad": _op("pad", "X PadValue"), "pad3d": _op("pad3d", "X Paddings", pad_value="value"),
-    "flip": _op("flip"), "reverse": _op("reverse", "X AxisTensor"), "roll": _op("roll", "X ShiftsTensor"),
-    "tril": _op("tril_triu", constant={"lower": True}), "triu": _op("tril_triu", constant={"lower": False}),
-    "shape": _op("shape", "Input"), "shape64": _op("shape", "Input", constant={"is_long": True}), "numel": _op("size", "Input"),
-    "crop": _op("crop_tensor", "X Shape Offsets"), "meshgrid": _op("meshgrid"), "diag": _op("diag_v2"),
-    "diag_embed": _op("diag_embed", "Input"), "diagonal": _op("diagonal", "Input"), "repeat_interleave": _op("repeat_interleave", repeats="Repeats", axis="dim"),
-    "pixel_shuffle": _op("pixel_shuffle"), "pixel_unshuffle": _op("pixel_unshuffle"), "shuffle_channel": _op("shuffle_channel"),
-    "channel_shuffle": _op("channel_shuffle"), "temporal_shift": _op("temporal_shift"), "unfold": _op("unfold", "X", "Y"),
-    "fold": _op("fold", "X", "Y"), "space_to_depth": _op("space_to_depth"),
-    # --- constants ---
-    "full": _op("fill_constant", ""), "full_int_array": _op("assign_value", "", value="values"),
-    "full_with_tensor": _op("fill_constant", "ValueTensor ShapeTensor"), "full_like": _op("fill_any_like", "X ValueTensor"),
-    "full_batch_size_like": _op("fill_constant_batch_size_like", "Input"), "assign_value": _op("assign_value", ""),
-    "ones": _op("fill_constant", "", constant={"value": 1.0}), "zeros": _op("fill_constant", "", constant={"value": 0.0}),
-    "ones_like": _op("fill_any_like", constant={"value": 1.0}), "zeros_like": _op("fill_any_like", constant={"value": 0.0}),
-    "arange": _op("range", "Start End Step"), "range_v2": _op("range", "Start End Step"), "linspace": _op("linspace", "Start Stop Num"),
-    "eye": _op("eye", "Rows Columns"), "one_hot": _op("one_hot_v2", "X depth_tensor"), "empty": _op("empty", "ShapeTensor"),
-    "gaussian": _op("gaussian_random", "ShapeTensor"), "uniform": _op("uniform_random", "ShapeTensor Min Max"),
-    "randint": _op("randint", "ShapeTensor"), "tril_indices": _op("tril_indices", ""), "triu_indices": _op("triu_indices", ""),
-    # --- choice ---
-    "where": _op("where", "Condition X Y"), "nonzero": _op("where_index", "Condition"),
-    "masked_select": _op("masked_select", "X Mask", "Y"), "masked_fill": _op("masked_fill", "X Mask Value"),
-    "gather": _op("gather", "X Index Axis"),
-    "gather_nd": _op("gather_nd", "X Index"), "index_select": _op("index_select", "X Index", axis="dim"),
-    "index_sample": _op("index_sample", "X Index"), "index_add": _op("index_add", "X Index AddValue"),
-    "index_put": _op("index_put", "x indices value", "out"), "take_along_axis": _op("take_along_axis", "Input Index", "Result", axis="Axis"),
-    "put_along_axis": _op("put_along_axis", "Input Index Value", "Result", axis="Axis", reduce="Reduce", include_self="Include_self"),
-    "scatter": _op("scatter", "X Ids Updates"), "scatter_nd_add": _op("scatter_nd_add", "X Index Updates"),
-    "set_value": _op("set_value", "Input StartsTensor EndsTensor StepsTensor"),
-    "set_value_with_tensor": _op("set_value", "Input ValueTensor StartsTensor EndsTensor StepsTensor"),
-    "topk": _op("top_k_v2", "X K", "Out Indices"), "argsort": _op("argsort", "X", "Out Indices"),
-    "kthvalue": _op("kthvalue", "X", "Out Indices"), "unique": _op("unique", "X", "Out Indices Index Counts"),
-    "searchsorted": _op("searchsorted", "SortedSequence Values"), "bincount": _op("bincount", "X Weights MinLength"),
-    "multiplex": _op("multiplex", "X Ids"), "sequence_mask": _op("sequence_mask", "X MaxLenTensor", "Y", max_len="maxlen"),
-    # --- images and boxes ---
-    "grid_sample": _op("grid_sampler", "X Grid", "Output"), "affine_grid": _op("affine_grid", "Theta OutputShape", "Output"),
-    "roi_align": _op("roi_align", "X ROIs RoisNum"), "roi_pool": _op("roi_pool", "X ROIs RoisNum", "Out Argmax"),
-    "multiclass_nms3": _op("multiclass_nms3", "BBoxes Scores RoisNum", "Out Index NmsRoisNum"),
-    "matrix_nms": _op("matrix_nms", "BBoxes Scores", "Out Index RoisNum"), "nms": _op("nms", "Boxes", "KeepBoxesIdxs", threshold="iou_threshold"),
-    "yolo_box": _op("yolo_box", "X ImgSize", "Boxes Scores"), "box_coder": _op("box_coder", "PriorBox PriorBoxVar TargetBox", "OutputBox"),
-    "prior_box": _op("prior_box", "Input Image", "Boxes Variances"), "anchor_generator": _op("anchor_generator", "Input", "Anchors Variances"),
-    "box_clip": _op("box_clip", "Input ImInfo", "Output"),
-    "generate_proposals": _op("generate_proposals_v2", "Scores BboxDeltas ImShape Anchors Variances", "RpnRois RpnRoiProbs RpnRoisNum"),
-    "distribute_fpn_proposals": _op("distribute_fpn_proposals", "FpnRois RoisNum", "MultiFpnRois MultiLevelRoIsNum RestoreIndex"),
-    # --- integers ---
-    "quantize_linear": _op("quantize_linear", "X Scale ZeroPoint InAccum InState", "Y OutState OutAccum OutScale"),
-    "dequantize_linear": _op("dequantize_linear", "X Scale ZeroPoint InAccum InState", "Y OutState OutAccum OutScale"),
-    "fake_quantize_dequantize_moving_average_abs_max": _op("fake_quantize_dequantize_moving_average_abs_max", "X InScale InAccum InState", "Out OutScale OutState OutAccum"),
-    "fake_quantize_moving_average_abs_max": _op("fake_quantize_moving_average_abs_max", "X InScale InAccum InState", "Out OutScale OutState OutAccum"),
-    "fake_quantize_range_abs_max": _op("fake_quantize_range_abs_max", "X InScale Iter", "Out OutScale OutScales"),
-    "fake_quantize_abs_max": _op("fake_quantize_abs_max", "X", "Out OutScale"),
-    "fake_quantize_dequantize_abs_max": _op("fake_quantize_dequantize_abs_max", "X", "Out OutScale"),
-    "fake_channel_wise_quantize_abs_max": _op("fake_channel_wise_quantize_abs_max", "X", "Out OutScale"),
-    "fake_channel_wise_quantize_dequantize_abs_max": _op("fake_channel_wise_quantize_dequantize_abs_max", "X", "Out OutScale"),
-    "fake_channel_wise_dequantize_max_abs": _op("fake_channel_wise_dequantize_max_abs", "X Scales"),
-    "fake_dequantize_max_abs": _op("fake_dequantize_max_abs", "X Scale"),
-    "moving_average_abs_max_scale": _op("moving_average_abs_max_scale", "X InAccum InState", "Out OutScale OutState OutAccum"),
-    # --- control flow and lists ---
-    "while": _op("while", "Condition X*", "Out*"), "if": _op("if", "Cond", "Out*"),
-    "select_input": _op("select_input", "Mask X*"), "assert": _op("assert", "Cond Data", ""), "print": _op("print", "In"),
-    "create_array": _op("create_array", ""), "create_array_like": _op("create_array", "X"),
-    "array_write_": _op("write_to_array", "Array X I"), "array_read": _op("read_from_array", "X I"),
-    "array_length": _op("lod_array_length"), "array_to_tensor": _op("tensor_array_to_tensor", "X", "Out OutIndex"),
-    "lod_array_length": _op("lod_array_length"), "write_to_array": _op("write_to_array", "I X"),
-}  # fmt: skip
+    **{name: Signature(name, ("X",), ("Out",), {}, {}) for name in _UNARY.split()},
+    **{name: Signature(name, ("X", "Y"), ("Out",), {}, {}) for name in _BINARY.split()},
+    **dict(_signature(one) for one in _OTHERS.replace("|\n  ", "| ").strip().splitlines()),
+}

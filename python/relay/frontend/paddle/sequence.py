@@ -137,7 +137,8 @@ def lstm(c: Operator):
     order = [1, 3, 2, 0]  # input, output, forget, candidate
     parts = [bias[gate * size : (gate + 1) * size] for gate in range(bias.size // size)]
     recurrence = np.concatenate([weight[:, gate * size : (gate + 1) * size] for gate in order], axis=1).T
-    weights = [_identity(c, order, size), c.constant(recurrence), c.constant(np.concatenate([parts[gate] for gate in order])),
+    weights = [_identity(c, order, size), c.constant(recurrence),
+               c.constant(np.concatenate([parts[gate] for gate in order])),
                c.constant(np.zeros(4 * size, np.float32))]  # fmt: skip
     if peephole:
         weights.append(c.constant(np.concatenate([parts[4], parts[6], parts[5]])))

@@ -323,6 +323,7 @@ def old_expand(c: Operator):
 
 
 def repeat(c: Operator):
+    c.without_value("output_size", -1, 0)
     count = c.int_of("Repeats", "RepeatsTensor")
     return op.repeat(c.x, bounded(count, 1 << 20, "the number of copies"), axis=c.axis_named("dim", 0))
 

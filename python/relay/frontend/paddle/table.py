@@ -69,6 +69,7 @@ OPERATORS = {
     "isnan_v2": elementwise.isnan(op.isnan),
     "kron": elementwise.kron,
     "leaky_relu": elementwise.leaky_relu,
+    "lerp": elementwise.lerp,
     "log_softmax": elementwise.softmax(op.nn.log_softmax),
     "logical_not": elementwise.logical_not,
     "logit": elementwise.logit,

@@ -120,6 +120,11 @@ def matrix_nms(c: Operator):
     high = op.maximum(op.subtract(op.minimum(y2, turned(y2)), op.maximum(y1, turned(y1))), zero)
     inner = op.multiply(wide, high)
     overlap = op.divide(inner, op.subtract(op.add(area, turned(area)), inner))  # (C, i, j)
+    if not c.flag("normalized", True):  # boxes that do not touch have no common pixel
+        a1, b1, a2, b2 = columns(op.take(own, places, axis=0))
+        touch = [op.less_equal(low, turned(high)) for low, high in ((a1, a2), (b1, b2))]
+        touch += [turned(one) for one in touch]
+        overlap = op.where(op.logical_and(op.logical_and(*touch[:2]), op.logical_and(*touch[2:])), overlap, zero)
     before = c.constant(np.tri(first, k=-1).astype(np.float32))  # j before i
     overlap = op.multiply(overlap, before)
     highest = op.expand_dims(op.max(overlap, axis=[2]), axis=1)  # of j
