@@ -18,6 +18,10 @@ import numpy as np  # noqa: E402
 import paddle  # noqa: E402
 
 
+# Cases whose file computes something else than the function: the export drops an assignment.
+OF_FILE = ("increment", "set_value")
+
+
 def flat(value):
     if isinstance(value, (list, tuple)):
         return [one for part in value for one in flat(part)]
@@ -86,12 +90,14 @@ def write_cases():
                 for place, one in enumerate(arrays)
             ]
             folder.mkdir(parents=True)
+            with paddle.no_grad():
+                results = [one.numpy() for one in flat(layer(*map(paddle.to_tensor, arrays)))]
             traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True)
             paddle.jit.save(traced, str(folder / "net"), input_spec=specs)
-            # What the file computes: some exports of assignments differ from the function.
-            loaded = paddle.jit.load(str(folder / "net"))
-            loaded.eval()
-            results = [one.numpy() for one in flat(loaded(*map(paddle.to_tensor, arrays)))]
+            if name in OF_FILE:
+                loaded = paddle.jit.load(str(folder / "net"))
+                loaded.eval()
+                results = [one.numpy() for one in flat(loaded(*map(paddle.to_tensor, arrays)))]
         except Exception as error:  # a case that Paddle itself refuses
             print(f"REFUSED {name}: {type(error).__name__} {str(error).strip().splitlines()[-1][:200]}", flush=True)
             continue

@@ -95,7 +95,7 @@ def gru(c: Operator):
     direction = "reverse" if c.flag("is_reverse", False) else "forward"
     made = op.nn.gru(
         op.expand_dims(rows, axis=1), weights, [_state(c, "H0", size)], direction=direction, bias=True,
-        activations=f"{of_gate} {of_state}",
+        activations=f"{of_gate},{of_state}",
     )  # fmt: skip
     return {"Hidden": op.reshape(TupleGetItem(made, 0), newshape=[shape_of(rows)[0], size])}
 
@@ -150,7 +150,7 @@ def lstm(c: Operator):
     direction = "reverse" if c.flag("is_reverse", False) else "forward"
     made = op.nn.lstm(
         op.expand_dims(rows, axis=1), weights, states, direction=direction, bias=True, peephole=peephole,
-        activations=" ".join(names),
+        activations=",".join(names),
     )  # fmt: skip
     return {"Hidden": op.reshape(TupleGetItem(made, 0), newshape=[shape_of(rows)[0], size])}
 
