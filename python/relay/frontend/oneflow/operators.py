@@ -148,7 +148,8 @@ def convolution(rank: int):
             )
         c.ignore("tuning_cache")
         made = CONVOLUTIONS[rank](
-            x, kernel, strides=c.ints("strides", [1] * rank, rank), padding=c.ints("padding_before", [0] * rank, rank) * 2,
+            x, kernel, strides=c.ints("strides", [1] * rank, rank),
+            padding=c.ints("padding_before", [0] * rank, rank) * 2,
             dilation=c.ints("dilation_rate", [1] * rank, rank), groups=groups, channels=filters, kernel_size=window,
         )  # fmt: skip
         if len(c.inputs) > 2:
@@ -194,10 +195,8 @@ def normalization(c: NodeConversion):
     c.ignore("momentum", "training")
     axis = c.axis("axis", 1)
     channels = c.size(axis, "the channels")
-    weights = [
-        c.shaped(place, [channels], what) for place, what in enumerate(("the mean", "the variance", "gamma", "beta"), 1)
-    ]
-    mean, variance, gamma, beta = weights
+    names = ("the mean", "the variance", "gamma", "beta")
+    mean, variance, gamma, beta = (c.shaped(place, [channels], what) for place, what in enumerate(names, 1))
     made = op.nn.batch_norm(c.x, gamma, beta, mean, variance, axis=axis, epsilon=c.real("epsilon", 1e-5))[0]
     made = op.add(made, c.input(5)) if len(c.inputs) > 5 else made
     return [made, mean, variance]

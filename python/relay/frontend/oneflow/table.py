@@ -15,7 +15,8 @@ _UNARY = {
     "reciprocal_no_nan": functions.reciprocal, "relu": op.nn.relu, "rint": op.round, "round": op.round,
     "rsqrt": op.rsqrt, "sigmoid": op.sigmoid, "sigmoid_v2": op.sigmoid, "sign": op.sign, "silu": operators.silu,
     "sin": op.sin, "sinh": op.sinh, "softsign": functions.softsign, "sqrt": op.sqrt, "square": operators.square,
-    "tan": op.tan, "tanh": op.tanh, "zero_like": op.zeros_like, "ones_like": op.ones_like, "logical_not": op.logical_not,
+    "tan": op.tan, "tanh": op.tanh, "zero_like": op.zeros_like, "ones_like": op.ones_like,
+    "logical_not": op.logical_not,
 }  # fmt: skip
 _BINARY = {
     "add": op.add, "sub": op.subtract, "mul": op.multiply, "div": op.divide, "maximum": op.maximum,
@@ -25,7 +26,8 @@ _BINARY = {
 }  # fmt: skip
 _SCALAR = {
     "add": op.add, "mul": op.multiply, "div": op.divide, "pow": op.power, "fmod": op.trunc_mod,
-    "logical_greater": op.greater, "logical_less": op.less, "logical_equal": op.equal, "logical_not_equal": op.not_equal,
+    "logical_greater": op.greater, "logical_less": op.less, "logical_equal": op.equal,
+    "logical_not_equal": op.not_equal,
     "logical_greater_equal": op.greater_equal, "logical_less_equal": op.less_equal,
 }  # fmt: skip
 

@@ -91,7 +91,8 @@ def from_paddle(
     constants of the module, so that params is empty.
 
     program_or_layer: the path of a program (.pdmodel, .json, __model__), or of a folder with one; a
-    paddle.static.Program with `scope`; a layer that paddle.jit.load returned; or a paddle.nn.Layer, with the shapes of its inputs.
+    paddle.static.Program with `scope`; a layer that paddle.jit.load returned; or a paddle.nn.Layer, with the shapes
+    of its inputs.
     shape_dict: sizes of the inputs by name, which replace open ones: {"x": (1, 3, 224, 224)}.
     scope: the parameters of a Program: a paddle.static.Scope, or arrays by name; the global scope by default.
     custom_operators: functions by the name of an operator, function(inputs, attributes), which returns an expression,

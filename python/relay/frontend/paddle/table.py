@@ -186,6 +186,7 @@ OPERATORS = {
     "fold": shape.fold,
     "meshgrid": shape.meshgrid,
     "pad": shape.pad,
+    "pad1d": shape.pad_images(1),
     "pad2d": shape.pad_images(2),
     "pad3d": shape.pad_images(3),
     "pixel_shuffle": shape.pixel_shuffle,
