@@ -12,13 +12,10 @@ _REASONS = {
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
     "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
     "relay.frontend.from_coreml": _CONVERT.format(tool="onnxmltools"),
-    "relay.frontend.from_oneflow": _CONVERT.format(tool="oneflow_onnx"),
-    "relay.frontend.from_paddle": _CONVERT.format(tool="paddle2onnx"),
 }
 
 
 def reason_of(name: str) -> str | None:
-    """The replacement of a full name ("relay.frontend.from_oneflow") or of a name inside it; None if none is known."""
     return next((reason for known, reason in _REASONS.items() if f"{name}.".startswith(f"{known}.")), None)
 
 

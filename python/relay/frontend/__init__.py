@@ -7,7 +7,9 @@ from .caffe2 import from_caffe2
 from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
+from .oneflow import from_oneflow
 from .onnx import from_onnx
+from .paddle import from_paddle
 from .pytorch import converter, from_exported, from_module
 from .pytorch import from_script as from_pytorch
 from .stablehlo import from_stablehlo
@@ -23,7 +25,9 @@ __all__ = [
     "from_keras",
     "from_module",
     "from_mxnet",
+    "from_oneflow",
     "from_onnx",
+    "from_paddle",
     "from_pytorch",
     "from_stablehlo",
     "from_tensorflow",

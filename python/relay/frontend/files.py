@@ -15,6 +15,8 @@ FORMATS = {
     "Caffe model": ".caffe",
     "Caffe2 model": ".caffe2",
     "MXNet model": ".mxnet",
+    "OneFlow model": ".oneflow",
+    "PaddlePaddle model": ".paddle",
 }
 # Formats whose images have the axes (N, H, W, C): their `import_file` takes a layout as well.
 WITH_LAYOUT = ("Keras model", "TensorFlow model")

@@ -10,6 +10,8 @@
 
 namespace relay::input {
 
+using std::string_view_literals::operator""sv;
+
 static constexpr const char* np_save = "write the array with np.save(path, array)";
 static constexpr const char* from_torch =
     "export the model with torch.export.save(torch.export.export(model, examples), 'model.pt2'); a state dict goes "
@@ -139,6 +141,34 @@ bool is_mxnet_model(const std::string& path, std::string_view head) {
   constexpr std::string_view list_of_arrays("\x12\x01\0\0\0\0\0\0", 8);
   return starts_with(head, list_of_arrays) || ends_with_one_of(path, {".params", "-symbol.json"}) ||
          (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
+}
+
+static bool has_one_of(const std::string& folder, std::initializer_list<const char*> names) {
+  std::error_code unknown;
+  return std::any_of(names.begin(), names.end(), [&](const char* name) {
+    return std::filesystem::is_regular_file(std::filesystem::path(folder) / name, unknown);
+  });
+}
+
+bool is_oneflow_model(const std::string& path, std::string_view) {
+  return std::filesystem::path(path).filename() == "model.mlir";
+}
+
+bool is_oneflow_folder(const std::string& path) { return has_one_of(path, {"model.mlir"}); }
+
+bool is_paddle_model(const std::string& path, std::string_view head) {
+  if (ends_with_one_of(path, {".pdmodel", ".pdiparams"}) || std::filesystem::path(path).filename() == "__model__")
+    return true;
+  if (head.find("\"base_code\"") != head.npos && starts_with(trim(head), "{")) return true;
+  // A block: 0A, its length, its number 0, the number -1 of the block around it.
+  size_t at = 1;
+  if (head.empty() || head[0] != '\n') return false;
+  while (at < head.size() && at < 6 && (head[at] & 0x80) != 0) ++at;
+  return head.substr(std::min(at + 1, head.size())).starts_with("\x08\x00\x10\xff\xff"sv);
+}
+
+bool is_paddle_folder(const std::string& path) {
+  return has_one_of(path, {"inference.json", "inference.pdmodel", "model.pdmodel", "__model__"});
 }
 
 // A zip archive by the name of its first member, which is in the head.

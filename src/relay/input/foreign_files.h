@@ -30,9 +30,17 @@ bool is_caffe_model(const std::string& path, std::string_view head);
 bool is_caffe2_model(const std::string& path, std::string_view head);
 // .params or .json with a list of nodes.
 bool is_mxnet_model(const std::string& path, std::string_view head);
+// The text of MLIR in the dialect of OneFlow: model.mlir in its folder.
+bool is_oneflow_model(const std::string& path, std::string_view head);
+// .pdmodel, .pdiparams, __model__; a program of PaddlePaddle by its first block, or in JSON by its first entry.
+bool is_paddle_model(const std::string& path, std::string_view head);
 // A GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), or a checkpoint (`.index`).
 bool is_tensorflow_model(const std::string& path, std::string_view head);
 // A folder with saved_model.pb, as TensorFlow writes a SavedModel.
 bool is_saved_model(const std::string& path);
+// A folder with model.mlir, as OneFlow writes one.
+bool is_oneflow_folder(const std::string& path);
+// A folder with a program of PaddlePaddle under one of its usual names.
+bool is_paddle_folder(const std::string& path);
 
 }  // namespace relay::input

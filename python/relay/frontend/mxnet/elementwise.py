@@ -7,6 +7,7 @@ import math
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import dtype_of, number, shape_of
+from ..shared.functions import elu, like, softsign
 from ..shared.problems import Refused
 from .conversion import Operator
 
@@ -17,27 +18,6 @@ def unary(function):
 
 def rint(x: Expr) -> Expr:
     return op.round(x)
-
-
-def _n(x: Expr, value: float) -> Expr:
-    return number(value, dtype_of(x))
-
-
-def cbrt(x: Expr) -> Expr:
-    return op.multiply(op.sign(x), op.power(op.abs(x), _n(x, 1 / 3)))
-
-
-def reciprocal(x: Expr) -> Expr:
-    return op.divide(_n(x, 1.0), x)
-
-
-def softsign(x: Expr) -> Expr:
-    return op.divide(x, op.add(op.abs(x), _n(x, 1.0)))
-
-
-def away_from_zero(x: Expr) -> Expr:
-    """Rounds halves away from zero, as C's round()."""
-    return op.multiply(op.sign(x), op.floor(op.add(op.abs(x), _n(x, 0.5))))
 
 
 def binary(function, as_number: bool = False):
@@ -96,12 +76,6 @@ def activation(c: Operator):
         "mish": lambda x: op.multiply(x, op.tanh(op.nn.softplus(x))),
     }  # fmt: skip
     return kinds[c.text("act_type", among=tuple(kinds))](c.x)
-
-
-def elu(x: Expr, alpha: float, scale: float = 1.0) -> Expr:
-    below = op.multiply(op.subtract(op.exp(op.minimum(x, _n(x, 0.0))), _n(x, 1.0)), _n(x, alpha))
-    made = op.where(op.greater(x, _n(x, 0.0)), x, below)
-    return op.multiply(made, _n(x, scale)) if scale != 1 else made
 
 
 def leaky_relu(c: Operator):
@@ -183,7 +157,7 @@ def where(c: Operator):
 def where_scalar(c: Operator):
     """A tensor where the condition holds, else a number."""
     a = c.input(1)
-    return op.where(op.cast(c.x, "bool"), a, _n(a, c.real("scalar", 0.0)))
+    return op.where(op.cast(c.x, "bool"), a, like(a, c.real("scalar", 0.0)))
 
 
 def divide_by_root(c: Operator):
@@ -194,4 +168,4 @@ def divide_by_root(c: Operator):
 def true_divide(c: Operator):
     x = c.x if c.dtype.startswith(("float", "bfloat")) else op.cast(c.x, "float32")
     c.ignore("is_int")
-    return op.divide(x, _n(x, c.real("scalar", 1.0)))
+    return op.divide(x, like(x, c.real("scalar", 1.0)))

@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from ... import op
-from ..._core import Constant, Expr, TupleGetItem
+from ..._core import Constant, Expr
 from ..shared.expressions import dtype_of, known, shape_of
 from ..shared.node import MOST_WINDOW
 from ..shared.problems import Refused
+from ..shared.recurrent import GATES, layers_of, ordered
 from ..shared.windows import CONVOLUTIONS, TRANSPOSED, layout, to_first, to_last
 from .conversion import Operator
 
@@ -178,19 +179,11 @@ def _merged(x: Expr, heads: int) -> Expr:
 
 
 # --- recurrent layers -------------------------------------------------------------------------------------------------
-# The gates of MXNet, in the order in which Relay's operators take them.
-_GATES = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-
-
-def _ordered(array: np.ndarray, mode: str, size: int) -> np.ndarray:
-    return np.concatenate([array[gate * size : (gate + 1) * size] for gate in _GATES[mode]])
-
-
 def rnn(c: Operator):
     """All layers of a recurrent network. The parameters are one vector: all matrices, then all biases."""
     c.ignore("p")
-    mode, layers, size = c.text("mode", among=tuple(_GATES)), c.count("num_layers", most=100), c.count("state_size")
-    ways, gates = 2 if c.flag("bidirectional") else 1, len(_GATES[mode])
+    mode, layers, size = c.text("mode", among=tuple(GATES)), c.count("num_layers", most=100), c.count("state_size")
+    ways, gates = 2 if c.flag("bidirectional") else 1, len(GATES[mode])
     if c.has("projection_size") or c.flag("use_sequence_length") or c.flag("lstm_state_clip_nan") or c.has(
         "lstm_state_clip_min") or c.has("lstm_state_clip_max"):  # fmt: skip
         raise Refused("projections, lengths of sequences and clipped states are not imported", "use plain layers")
@@ -204,7 +197,7 @@ def rnn(c: Operator):
             raise Refused(f"it has {vector.size} weights, and more are needed", "take the weights of this network")
         at += count
         found = vector[at - count : at]
-        return _ordered(found.reshape(rows, columns) if columns else found, mode, size)
+        return ordered(found.reshape(rows, columns) if columns else found, mode, size)
 
     for layer in range(layers):
         for _ in range(ways):
@@ -218,17 +211,8 @@ def rnn(c: Operator):
     states = [c.input(2), c.input(3)] if mode == "lstm" else [c.input(2)]
     batch = shape_of(c.x)[1]
     states = [_spread(one, layers * ways, batch, size) for one in states]
-    how = {"direction": "bidirectional" if ways == 2 else "forward", "bias": True, "layers": layers}
-    if mode == "lstm":
-        made = op.nn.lstm(c.x, weights, states, **how)
-    elif mode == "gru":
-        made = op.nn.gru(c.x, weights, states, linear_before_reset=True, **how)
-    else:
-        made = op.nn.rnn(c.x, weights, states, activations=mode.removeprefix("rnn_"), **how)
-    made = [TupleGetItem(made, place) for place in range(3 if mode == "lstm" else 2)]
-    steps = shape_of(c.x)[0]
-    output = op.reshape(op.transpose(made[0], axes=[0, 2, 1, 3]), [steps, batch, ways * size])
-    return [output, *made[1:]] if c.flag("state_outputs") or len(c.node.outputs) > 1 else [output]
+    output, *made = layers_of(c.x, mode, weights, states, layers, ways)
+    return [output, *made] if c.flag("state_outputs") or len(c.node.outputs) > 1 else [output]
 
 
 def _spread(state: Expr, count: int, batch, size: int) -> Expr:

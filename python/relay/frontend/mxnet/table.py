@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared import functions
 from . import control, elementwise, linear, norm, quantized, shape, vision
 from .elementwise import binary, logical, scalar, unary
 
 _UNARY = {
     "abs": op.abs, "arccos": op.acos, "arccosh": op.acosh, "arcsin": op.asin, "arcsinh": op.asinh, "arctan": op.atan,
-    "arctanh": op.atanh, "cbrt": elementwise.cbrt, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh,
+    "arctanh": op.atanh, "cbrt": functions.cbrt, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh,
     "erf": op.erf, "exp": op.exp, "expm1": op.expm1, "fix": op.trunc, "floor": op.floor, "log": op.log,
     "log10": op.log10, "log1p": op.log1p, "log2": op.log2, "negative": op.negative, "ones_like": op.ones_like,
-    "rcbrt": lambda x: elementwise.reciprocal(elementwise.cbrt(x)), "reciprocal": elementwise.reciprocal,
-    "relu": op.nn.relu, "rint": elementwise.rint, "round": elementwise.away_from_zero, "rsqrt": op.rsqrt,
-    "sigmoid": op.sigmoid, "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "softsign": elementwise.softsign,
+    "rcbrt": lambda x: functions.reciprocal(functions.cbrt(x)), "reciprocal": functions.reciprocal,
+    "relu": op.nn.relu, "rint": elementwise.rint, "round": functions.away_from_zero, "rsqrt": op.rsqrt,
+    "sigmoid": op.sigmoid, "sign": op.sign, "sin": op.sin, "sinh": op.sinh, "softsign": functions.softsign,
     "sqrt": op.sqrt, "square": lambda x: op.multiply(x, x), "tan": op.tan, "tanh": op.tanh, "trunc": op.trunc,
     "zeros_like": op.zeros_like, "_npi_tanh": op.tanh,
 }  # fmt: skip

@@ -121,7 +121,7 @@ class NetworkImporter:
                 made = convert(c)
                 results = list(made) if isinstance(made, (list, tuple)) else [made]
                 for one in results:
-                    infer_expr(one)
+                    self.check_result(one)
         except CompileError as error:
             problem = error.diagnostics[0] if error.diagnostics else None
             if problem is None or problem.kind in _FATAL:
@@ -142,7 +142,11 @@ class NetworkImporter:
         return results[: len(node.outputs)]
 
     def _check_unread(self, node: Node, c: NodeConversion) -> None:
-        left = [name for name in node.attributes if name not in c.read and not self.is_harmless(name)]
+        left = [
+            name
+            for name, value in node.attributes.items()
+            if name not in c.read and not self.is_harmless(name) and not self.is_default(name, value)
+        ]
         if left:
             raise Refused(
                 f"{node.kind}: its attribute `{left[0]}` is not known",
@@ -151,6 +155,14 @@ class NetworkImporter:
 
     def is_harmless(self, name: str) -> bool:
         return name in self.harmless
+
+    def is_default(self, name: str, value) -> bool:
+        """Returns true if an attribute that no converter reads has a value without an effect."""
+        return False
+
+    def check_result(self, value) -> None:
+        """Finds out whether the types of a result fit. Formats may have values besides expressions."""
+        infer_expr(value)
 
     # --- the module ---------------------------------------------------------------------------------------------------
     def module(self, outputs: Sequence[str]) -> IRModule:

@@ -30,7 +30,7 @@ def numpy_dtype(dtype: str) -> np.dtype:
 
 def read_type(lexer: Lexer) -> Tensor | Other:
     """Reads a type: tensor<2x?xf32>, or another one as its text."""
-    if lexer.kind == "word" and lexer.text == "tensor":
+    if lexer.kind == "word" and lexer.text in ("tensor", "vector"):
         return _tensor(lexer)
     if lexer.kind not in ("word", "kind"):
         raise lexer.expected("a type")

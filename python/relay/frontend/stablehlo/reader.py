@@ -44,7 +44,7 @@ def _definition(lexer: Lexer, functions: dict) -> None:
             return
         found = _function(lexer) if lexer.at("func.func", "func") else None
         if found is None and lexer.kind == "string" and lexer.text in ('"builtin.module"', '"func.func"'):
-            operation = _operation(lexer)
+            operation = read_operation(lexer)
             _generic_definition(lexer, operation, functions)
             return
         if found is None:
@@ -79,7 +79,7 @@ def _function(lexer: Lexer) -> Func:
     lexer.next()
     visibility = lexer.next() if lexer.at("public", "private", "nested") else "public"
     name = lexer.expect_kind("symbol", "the function's name")[1:].strip('"')
-    args = _arguments(lexer)
+    args = read_arguments(lexer)
     results = read_types(lexer) if lexer.take("->") else []
     if lexer.take("attributes"):
         lexer.balanced()
@@ -93,7 +93,7 @@ def _function(lexer: Lexer) -> Func:
     return Func(name, body, results, visibility == "public", offset)
 
 
-def _arguments(lexer: Lexer) -> list:
+def read_arguments(lexer: Lexer) -> list:
     """Reads `(%x: type {attributes}, ...)`."""
     lexer.expect("(")
     found = []
@@ -116,7 +116,7 @@ def _region(lexer: Lexer) -> Region:
         lexer.expect("{")
         if lexer.kind == "block":
             lexer.next()
-            region.args = _arguments(lexer) if lexer.at("(") else []
+            region.args = read_arguments(lexer) if lexer.at("(") else []
             lexer.expect(":")
         while not lexer.take("}"):
             if lexer.kind == "block":
@@ -125,7 +125,7 @@ def _region(lexer: Lexer) -> Region:
                 )
             if lexer.kind == "end":
                 raise lexer.expected("`}`")
-            region.operations.append(_operation(lexer))
+            region.operations.append(read_operation(lexer))
     return region
 
 
@@ -166,7 +166,7 @@ def _results(lexer: Lexer) -> list[Value]:
     return found
 
 
-def _operation(lexer: Lexer) -> Operation:
+def read_operation(lexer: Lexer) -> Operation:
     results = _results(lexer)
     offset = lexer.offset
     is_generic = lexer.kind == "string"
@@ -291,7 +291,7 @@ def _reduce(lexer: Lexer, operation: Operation) -> None:
     lexer.expect("reducer")
     pairs = []
     while lexer.at("("):
-        offset, pair = lexer.offset, _arguments(lexer)
+        offset, pair = lexer.offset, read_arguments(lexer)
         if len(pair) != 2:
             raise lexer.bad("a reducer has two arguments for each operand", offset)
         pairs.append(pair)

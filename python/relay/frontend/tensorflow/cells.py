@@ -5,8 +5,8 @@ from __future__ import annotations
 from ... import op
 from ..._core import Expr
 from ..shared.problems import Refused
+from ..shared.values import number
 from .conversion import Conversion
-from .values import number
 
 
 def _lstm(c: Conversion, x: Expr, cs: Expr, h: Expr, w: Expr, peepholes: list, b: Expr, order: str) -> list:

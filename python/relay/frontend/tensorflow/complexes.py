@@ -6,9 +6,9 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
+from ..shared.values import Complex, Known, constant, number
 from .conversion import Conversion
 from .elementwise import atan2_of
-from .values import Complex, Known, constant, number
 
 
 def parts_of(c: Conversion, place: int = 0) -> tuple[Expr, Expr]:

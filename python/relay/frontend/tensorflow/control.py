@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared.loops import Outside, choose, repeat
 from ..shared.problems import Refused
+from ..shared.values import FAILED, Function, Known, number
 from .conversion import Conversion
 from .graph import Graph, Ref
-from .loops import Outside, choose, repeat
-from .values import FAILED, Function, Known, number
 
 
 def call(c: Conversion):

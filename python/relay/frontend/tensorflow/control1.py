@@ -10,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 
 from ...errors import told
+from ..shared.loops import Outside, choose, repeat
 from ..shared.problems import Refused
+from ..shared.values import FAILED, Absent
 from .control import known_bool
 from .graph import CONTROL, Graph, Node, Ref
-from .loops import Outside, choose, repeat
 from .scope import Scope
-from .values import FAILED, Absent
 
 _INDEX = Absent("the number of the input that a Merge took")
 

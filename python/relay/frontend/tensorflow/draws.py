@@ -8,8 +8,8 @@ from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import cast
 from ..shared.problems import Refused
+from ..shared.values import number
 from .conversion import Conversion
-from .values import number
 
 
 def _key(c: Conversion) -> Expr:

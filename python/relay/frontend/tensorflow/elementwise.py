@@ -11,8 +11,8 @@ from ... import op
 from ..._core import Expr
 from ..shared.expressions import cast, dtype_of, is_float
 from ..shared.problems import Refused
+from ..shared.values import constant, number
 from .conversion import Conversion
-from .values import constant, number
 
 
 def unary(function):

@@ -8,8 +8,8 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
+from ..shared.values import constant, number, refuse_open
 from .conversion import Conversion
-from .values import constant, number, refuse_open
 from .windows import _numbers, padding_of
 
 

@@ -8,8 +8,8 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
+from ..shared.values import constant, number
 from .conversion import Conversion, axis_of
-from .values import constant, number
 
 
 def gather(c: Conversion):

@@ -12,10 +12,11 @@ import numpy as np
 
 from ..._core import Dim
 from ..shared.expressions import numpy_type
+from ..shared.folded import MOST_FOLDED
 from ..shared.problems import Refused
-from .conversion import MOST_FOLDED, Conversion, axis_of
+from ..shared.values import Known, is_any, plain
+from .conversion import Conversion, axis_of
 from .slices import windows_of
-from .values import Known, is_any, plain
 
 
 def sizes_array(sizes: list) -> np.ndarray:

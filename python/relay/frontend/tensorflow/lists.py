@@ -1,7 +1,6 @@
-"""TensorLists and TensorArrays: their elements are the first axis of one expression.
+"""TensorLists and TensorArrays (shared/lists.py).
 
-The handle and the flow of a TensorArray are the same value here. An element is written by a scatter, so that a loop
-keeps one expression as its state.
+The handle and the flow of a TensorArray are the same value here.
 """
 
 from __future__ import annotations
@@ -11,71 +10,24 @@ import dataclasses
 import numpy as np
 
 from ... import op
-from ..._core import Any, Dim, Expr
+from ..._core import Dim
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.lists import (
+    as_alike,
+    counted,
+    element_of,
+    grown,
+    length,
+    new_list,
+    scattered,
+    stack_of,
+    whole_shape,
+    written,
+    zeros,
+)
 from ..shared.problems import Refused
+from ..shared.values import Absent, Known, List, number, size_number
 from .conversion import Conversion
-from .values import Absent, Known, List, is_any, number, size_number
-
-MOST_ELEMENTS = 1 << 28
-
-
-def counted(value: List) -> List:
-    """Returns a list whose number of elements is read from its elements."""
-    if value.stack is None:
-        return value
-    return dataclasses.replace(value, count=length(value))
-
-
-def length(value: List) -> Known | Expr:
-    """Returns the number of elements, as an int32."""
-    if value.stack is None:
-        return value.count
-    size = shape_of(value.stack)[0]
-    if not is_any(size):
-        return Known(np.asarray(size, object if isinstance(size, Dim) else np.int32), "int32")
-    sizes = op.shape_of(value.stack, dtype="int32")
-    return op.take(sizes, number(0, "int32"), axis=0, mode="clip")
-
-
-def zeros(value: List, shape: list, dtype: str) -> List:
-    """Returns a list with elements of zeros of this shape, in place of one whose elements have no shape yet."""
-    if any(is_any(one) for one in shape):
-        raise Refused("the sizes of its elements change from step to step", "declare the shape of its elements")
-    count = value.count
-    if isinstance(count, Known):
-        first = count.array.reshape(-1)[0]
-        if not isinstance(first, Dim) and first * int(np.prod([one for one in shape if isinstance(one, int)])) > (
-            MOST_ELEMENTS
-        ):
-            raise Refused(f"it has {first} elements of the shape {tuple(shape)}")
-        stack = op.zeros([first if isinstance(first, Dim) else int(first), *shape], dtype=dtype)
-    else:
-        sizes = op.stack([cast(op.reshape(count, newshape=[]), "int64"), *(size_number(one) for one in shape)], axis=0)
-        stack = op.dyn.zeros(sizes, dtype=dtype)
-    return List(dtype, list(shape), count, stack, value.grows)
-
-
-def as_alike(a, b) -> tuple:
-    """Returns two lists, one of which may have no elements yet, in one form."""
-    if isinstance(a, List) and isinstance(b, List) and (a.stack is None) != (b.stack is None):
-        full = a if a.stack is not None else b
-        filled = zeros(a if a.stack is None else b, shape_of(full.stack)[1:], dtype_of(full.stack))
-        return (filled, b) if a.stack is None else (a, filled)
-    return a, b
-
-
-def _whole(shape) -> list | None:
-    """Returns the shape of an element if all of its sizes are known."""
-    if shape is None or any(not isinstance(one, Dim) and one < 0 for one in shape):
-        return None
-    return list(shape)
-
-
-def _new(dtype: str, shape, count, grows: bool) -> List:
-    made = List(dtype, shape, count, None, grows)
-    whole = _whole(shape)
-    return made if whole is None else zeros(made, whole, dtype)
 
 
 def _list(c: Conversion, place: int = 0) -> List:
@@ -98,61 +50,14 @@ def _count(c: Conversion, place: int):
     return found if isinstance(found, Known) else op.reshape(c.expr(place), newshape=[])
 
 
-def _written(value: List, index: Expr, element: Expr) -> List:
-    """Returns the list with another element at this index."""
-    if value.stack is None:
-        value = zeros(value, shape_of(element), dtype_of(element))
-    index = cast(index, "int64")
-    if value.grows:
-        value = _grown(value, index)
-    place = op.reshape(index, newshape=[1, 1])
-    return value.with_stack(op.scatter_nd(value.stack, place, op.expand_dims(element, axis=0), mode="update"))
-
-
-def _grown(value: List, index: Expr) -> List:
-    """Returns the list with zeros after its end, so that the index is inside of it."""
-    sizes = op.shape_of(value.stack, dtype="int64")
-    own = op.take(sizes, number(0, "int64"), axis=0, mode="clip")
-    more = op.maximum(op.subtract(op.add(index, number(1, "int64")), own), number(0, "int64"))
-    rest = op.strided_slice(sizes, begin=[1], end=[len(shape_of(value.stack))])
-    extra = op.dyn.zeros(op.concatenate([op.expand_dims(more, axis=0), rest], axis=0), dtype=dtype_of(value.stack))
-    extra = _with_sizes(extra, [Any(), *shape_of(value.stack)[1:]])
-    return value.with_stack(op.concatenate([value.stack, extra], axis=0))
-
-
-def _with_sizes(value: Expr, sizes: list) -> Expr:
-    """Returns a tensor whose sizes, computed at run time, are stated."""
-    if any(isinstance(one, Dim) for one in sizes[1:]):
-        return value
-    return op.reshape(value, newshape=[-1, *sizes[1:]]) if 0 not in sizes[1:] else value
-
-
-def _element(value: List, index: Expr, shape=None) -> Expr:
-    if value.stack is None:
-        whole = _whole(shape) if value.shape is None else _whole(value.shape)
-        if whole is None:
-            raise Refused("it reads an element that is not written before")
-        value = zeros(value, whole, value.dtype)
-    return op.take(value.stack, op.reshape(index, newshape=[]), axis=0, mode="checked")
-
-
-def _stack(value: List, shape=None) -> Expr:
-    if value.stack is None:
-        whole = _whole(value.shape) or _whole(shape)
-        if whole is None:
-            raise Refused("the shape of its elements is not known", "declare the shape of its elements")
-        return zeros(value, whole, value.dtype).stack
-    return value.stack
-
-
 # --- TensorList -------------------------------------------------------------------------------------------------------
 def reserve(c: Conversion):
-    return _new(c("element_dtype"), _element_shape(c, 0), _count(c, 1), False)
+    return new_list(c("element_dtype"), _element_shape(c, 0), _count(c, 1), False)
 
 
 def empty(c: Conversion):
     made = List(c("element_dtype"), _element_shape(c, 0), Known(np.asarray(0, np.int32)))
-    whole = _whole(made.shape)
+    whole = whole_shape(made.shape)
     return made if whole is None else zeros(made, whole, made.dtype)
 
 
@@ -162,12 +67,12 @@ def from_tensor(c: Conversion):
 
 
 def get_item(c: Conversion):
-    return _element(_list(c), c.expr(1), _element_shape(c, 2) if c.has(2) else None)
+    return element_of(_list(c), c.expr(1), _element_shape(c, 2) if c.has(2) else None)
 
 
 def set_item(c: Conversion):
     value = dataclasses.replace(_list(c), grows=bool(c("resize_if_index_out_of_bounds", False)))
-    return dataclasses.replace(_written(value, op.reshape(c.expr(1), newshape=[]), c.expr(2)), grows=False)
+    return dataclasses.replace(written(value, op.reshape(c.expr(1), newshape=[]), c.expr(2)), grows=False)
 
 
 def push_back(c: Conversion):
@@ -189,7 +94,7 @@ def pop_back(c: Conversion):
 
 
 def list_stack(c: Conversion):
-    return _stack(_list(c), _element_shape(c, 1) if c.has(1) else None)
+    return stack_of(_list(c), _element_shape(c, 1) if c.has(1) else None)
 
 
 def list_length(c: Conversion):
@@ -197,7 +102,7 @@ def list_length(c: Conversion):
 
 
 def list_gather(c: Conversion):
-    return op.take(_stack(_list(c)), c.expr(1), axis=0, mode="checked")
+    return op.take(stack_of(_list(c)), c.expr(1), axis=0, mode="checked")
 
 
 def list_scatter(c: Conversion):
@@ -208,17 +113,12 @@ def list_scatter(c: Conversion):
         known = c.known(1)
         count = highest if known is None else Known(np.asarray(int(known.max()) + 1 if known.size else 0, np.int32))
     value = zeros(List(c.dtype(0), None, count), shape_of(c.x)[1:], c.dtype(0))
-    return _scattered(value, c.expr(1), c.x)
-
-
-def _scattered(value: List, indices: Expr, elements: Expr) -> List:
-    places = op.expand_dims(cast(indices, "int64"), axis=0)
-    return value.with_stack(op.scatter_nd(value.stack, places, elements, mode="update"))
+    return scattered(value, c.expr(1), c.x)
 
 
 def list_concat(c: Conversion):
     value = _list(c)
-    stack = _stack(value)
+    stack = stack_of(value)
     shape = shape_of(stack)
     if len(shape) < 2:
         raise Refused("its elements have no axis to be joined along")
@@ -260,7 +160,7 @@ def list_resize(c: Conversion):
 
 def list_element_shape(c: Conversion):
     value = _list(c)
-    shape = shape_of(value.stack)[1:] if value.stack is not None else _whole(value.shape)
+    shape = shape_of(value.stack)[1:] if value.stack is not None else whole_shape(value.shape)
     if shape is None or any(isinstance(one, Dim) for one in shape):
         raise Refused("the shape of its elements is not known")
     return Known(np.asarray(shape, np.dtype(c("shape_type", "int32"))))
@@ -268,7 +168,7 @@ def list_element_shape(c: Conversion):
 
 # --- TensorArray ------------------------------------------------------------------------------------------------------
 def array(c: Conversion):
-    made = _new(c("dtype"), c("element_shape", None), _count(c, 0), bool(c("dynamic_size", False)))
+    made = new_list(c("dtype"), c("element_shape", None), _count(c, 0), bool(c("dynamic_size", False)))
     return [made, made]
 
 
@@ -278,16 +178,16 @@ def _flow(c: Conversion, place: int) -> List:
 
 
 def array_write(c: Conversion):
-    return _written(_flow(c, 3), op.reshape(c.expr(1), newshape=[]), c.expr(2))
+    return written(_flow(c, 3), op.reshape(c.expr(1), newshape=[]), c.expr(2))
 
 
 def array_read(c: Conversion):
-    return _element(_flow(c, 2), c.expr(1))
+    return element_of(_flow(c, 2), c.expr(1))
 
 
 def array_gather(c: Conversion):
     value = _flow(c, 2)
-    stack = _stack(value, c("element_shape", None))
+    stack = stack_of(value, c("element_shape", None))
     if _is_all(c.known(1), shape_of(stack)[0]):
         return stack
     return op.take(stack, c.expr(1), axis=0, mode="checked")
@@ -306,8 +206,8 @@ def array_scatter(c: Conversion):
             return counted(value.with_stack(elements))
         value = zeros(value, shape_of(elements)[1:], dtype_of(elements))
     elif value.grows:
-        value = _grown(value, op.max(cast(c.expr(1), "int64")))
-    return _scattered(value, c.expr(1), elements)
+        value = grown(value, op.max(cast(c.expr(1), "int64")))
+    return scattered(value, c.expr(1), elements)
 
 
 def array_size(c: Conversion):
@@ -315,7 +215,7 @@ def array_size(c: Conversion):
 
 
 def array_concat(c: Conversion):
-    stack = _stack(_flow(c, 1))
+    stack = stack_of(_flow(c, 1))
     shape = shape_of(stack)
     if len(shape) < 2:
         raise Refused("its elements have no axis to be joined along")

@@ -8,12 +8,12 @@ from ...ir.expr import var
 from ..shared.expressions import shape_of
 from ..shared.module import given_sizes, named, without_shape
 from ..shared.problems import Refused
+from ..shared.values import FAILED, Absent, Complex, Known
 from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
 from .importer import Importer
 from .tensors import dtype_name, sizes
-from .values import FAILED, Absent, Complex, Known
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
 # Nodes without a result that a user wants: they are left out, though nothing reads them.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ... import op
 from ..shared.expressions import cast, dtype_of
 from ..shared.problems import Refused
+from ..shared.values import Absent, number
 from .conversion import Conversion
 from .elementwise import ACTIVATIONS
-from .values import Absent, number
 from .windows import is_channels_first
 
 

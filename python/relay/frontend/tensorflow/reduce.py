@@ -10,8 +10,8 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, is_float, shape_of
 from ..shared.problems import Refused
+from ..shared.values import constant, number, size_number
 from .conversion import Conversion
-from .values import constant, number, size_number
 
 
 def reduction(function, in_bools: bool = False):

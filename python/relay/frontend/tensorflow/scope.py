@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...errors import told
+from ..shared.values import FAILED
 from .graph import Graph, Ref
-from .values import FAILED
 
 
 class Scope:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..shared.problems import Refused
+from ..shared.values import Known, Variable
 from .conversion import Conversion
 from .tensors import array_of
-from .values import Known, Variable
 
 
 def const(c: Conversion):

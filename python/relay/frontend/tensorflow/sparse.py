@@ -8,8 +8,8 @@ from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
+from ..shared.values import Absent, constant, number
 from .conversion import Conversion
-from .values import Absent, constant, number
 
 
 def _dense_sizes(c: Conversion, place: int) -> list[int]:

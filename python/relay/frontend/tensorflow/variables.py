@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...errors import told
 from ..shared.problems import Refused
+from ..shared.values import Known, Variable
 from .graph import Graph, Node, Ref, body_of
 from .tensors import array_of
-from .values import Known, Variable
 
 _HANDLES = {"VarHandleOp", "VariableV2", "Variable"}
 _ASSIGNS = {"AssignVariableOp", "Assign"}

@@ -10,9 +10,9 @@ from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import GIVE_SHAPES, dtype_of, shape_of
 from ..shared.problems import Refused
+from ..shared.values import Known, constant, number
 from ..shared.windows import CONVOLUTIONS, POOLS, SPACE, TRANSPOSED, layout, same_padding, spatial
 from .conversion import Conversion
-from .values import Known, constant, number
 
 
 def is_channels_first(c: Conversion) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 from ... import op
 from ..._core import Constant, Dim, Expr, TensorType
 from ...data.arrays import array
-from ..shared.expressions import GIVE_SHAPES, numpy_type
-from ..shared.problems import Refused
+from .expressions import GIVE_SHAPES, numpy_type
+from .problems import Refused
 
 
 class Known:

@@ -28,9 +28,9 @@ from ..._core import (
 )
 from ..._core import Function as RelayFunction
 from ...ir.expr import var
-from ..shared.expressions import cast, dtype_of, shape_of
-from ..shared.problems import Refused
 from . import lists
+from .expressions import cast, dtype_of, shape_of
+from .problems import Refused
 from .values import FAILED, Absent, Complex, Function, Known, List, Variable
 
 _MOST_TRIES = 8

@@ -1,0 +1,35 @@
+"""Functions of one tensor that formats share and that are not operators of Relay."""
+
+from __future__ import annotations
+
+from ... import op
+from ..._core import Expr
+from .expressions import dtype_of, number
+
+
+def like(x: Expr, value: float) -> Expr:
+    """Returns a number without axes of the type of x."""
+    return number(value, dtype_of(x))
+
+
+def cbrt(x: Expr) -> Expr:
+    return op.multiply(op.sign(x), op.power(op.abs(x), like(x, 1 / 3)))
+
+
+def reciprocal(x: Expr) -> Expr:
+    return op.divide(like(x, 1.0), x)
+
+
+def softsign(x: Expr) -> Expr:
+    return op.divide(x, op.add(op.abs(x), like(x, 1.0)))
+
+
+def away_from_zero(x: Expr) -> Expr:
+    """Rounds halves away from zero, as C's round()."""
+    return op.multiply(op.sign(x), op.floor(op.add(op.abs(x), like(x, 0.5))))
+
+
+def elu(x: Expr, alpha: float, scale: float = 1.0) -> Expr:
+    below = op.multiply(op.subtract(op.exp(op.minimum(x, like(x, 0.0))), like(x, 1.0)), like(x, alpha))
+    made = op.where(op.greater(x, like(x, 0.0)), x, below)
+    return op.multiply(made, like(x, scale)) if scale != 1 else made
