@@ -120,7 +120,8 @@ class NetworkImporter:
                 c = self.conversion_of(node, operands)
                 made = convert(c)
                 results = list(made) if isinstance(made, (list, tuple)) else [made]
-                for one in results:
+                made = [one for one in results if isinstance(one, Expr)]
+                for one in made:
                     infer_expr(one)
         except CompileError as error:
             problem = error.diagnostics[0] if error.diagnostics else None
@@ -138,7 +139,7 @@ class NetworkImporter:
             self._check_unread(node, c)
         if len(results) < len(node.outputs):
             raise Refused(f"{node.kind}: it has {len(node.outputs)} outputs, not {len(results)}")
-        self.fates.converted(node.place, results, operands, False)
+        self.fates.converted(node.place, made, operands, False)
         return results[: len(node.outputs)]
 
     def _check_unread(self, node: Node, c: NodeConversion) -> None:

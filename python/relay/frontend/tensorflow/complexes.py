@@ -5,10 +5,11 @@ from __future__ import annotations
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.known import Known, constant
 from ..shared.problems import Refused
 from .conversion import Conversion
 from .elementwise import atan2_of
-from .values import Complex, Known, constant, number
+from .values import Complex, number
 
 
 def parts_of(c: Conversion, place: int = 0) -> tuple[Expr, Expr]:

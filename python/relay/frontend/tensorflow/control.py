@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared.known import Known
 from ..shared.problems import Refused
 from .conversion import Conversion
 from .graph import Graph, Ref
 from .loops import Outside, choose, repeat
-from .values import FAILED, Function, Known, number
+from .values import FAILED, Function, number
 
 
 def call(c: Conversion):

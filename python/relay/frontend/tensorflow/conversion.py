@@ -3,32 +3,19 @@ refuse."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ..._core import (
-    Call,
-    Constant,
     Dim,
     Expr,
-    IRModule,
-    Op,
-    Tuple,
-    TupleGetItem,
-    evaluate,
-    free_vars,
-    infer_expr,
-    post_order_visit,
 )
-from ..._core import Function as RelayFunction
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.known import Known, constant, refuse_open
 from ..shared.problems import Refused
 from .graph import Node
 from .tensors import array_of, dtype_name, sizes
-from .values import FAILED, Absent, Complex, Function, Known, List, Variable, constant, refuse_open
+from .values import FAILED, Absent, Complex, Function, List, Variable
 
-MOST_FOLDED = 4096  # elements that a converter reads as numbers
 _MISSING = object()
 
 
@@ -215,44 +202,6 @@ def _list(found) -> list:
     if found.func:
         return [Function(one.name, one.attr) for one in found.func]
     return next((one.tolist() for one in (found.i, found.f, found.b) if len(one)), [])
-
-
-def folded(value: Expr, memo: dict) -> np.ndarray | None:
-    """Returns the elements of an expression that depends on no input, computed by the evaluator; None for others."""
-    key = id(value)
-    if key not in memo:
-        memo[key] = (value, _computed(value))  # keeps the expression, whose id is the key
-    return memo[key][1]
-
-
-def _computed(value: Expr) -> np.ndarray | None:
-    about = infer_expr(value).checked_type
-    if any(isinstance(one, Dim) for one in about.shape) or np.prod(about.shape, dtype=object) > MOST_FOLDED:
-        return None
-    if free_vars(value) or not _is_small(value):
-        return None
-    module = IRModule({"main": RelayFunction([], value)})
-    return np.asarray(evaluate(module, [], "native"))
-
-
-_MOST_EVALUATED = 1 << 22  # elements of all steps
-
-
-def _is_small(value: Expr) -> bool:
-    """Returns true if an expression has no loops, branches or large tensors, so that it is soon evaluated."""
-    total, is_plain = 0, True
-
-    def note(one):
-        nonlocal total, is_plain
-        is_plain &= isinstance(one, (Call, Constant, Op, Tuple, TupleGetItem)) and total < _MOST_EVALUATED
-        about = one.checked_type if isinstance(one, (Call, Constant)) else None
-        shape = getattr(about, "shape", None)
-        if shape is not None:
-            is_plain &= not any(isinstance(size, Dim) for size in shape)
-            total += math.prod(shape) if is_plain else 0
-
-    post_order_visit(value, note)
-    return is_plain and total < _MOST_EVALUATED
 
 
 def is_failed(values: list) -> bool:

@@ -10,9 +10,10 @@ import numpy as np
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import cast, dtype_of, is_float
+from ..shared.known import constant
 from ..shared.problems import Refused
 from .conversion import Conversion
-from .values import constant, number
+from .values import number
 
 
 def unary(function):

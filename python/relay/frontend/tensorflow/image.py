@@ -7,9 +7,10 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.known import constant, refuse_open
 from ..shared.problems import Refused
 from .conversion import Conversion
-from .values import constant, number, refuse_open
+from .values import number
 from .windows import _numbers, padding_of
 
 

@@ -10,17 +10,18 @@ import numpy as np
 
 from ..._core import Expr, infer_expr
 from ...errors import CompileError, told
+from ..shared.known import Known, constant, folded
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from . import control1
 from .attributes import unknown
-from .conversion import Conversion, folded, is_failed
+from .conversion import Conversion, is_failed
 from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
 from .known import fold
 from .scope import Scope
 from .table import ASSIGNS, CONVERTERS, FOR_INFERENCE, way_out
-from .values import FAILED, Function, Known, constant
+from .values import FAILED, Function
 from .variables import Variables
 
 OTHER = "the operators that are imported are listed in docs/front-ends.md; write this part with those"

@@ -7,9 +7,10 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, shape_of
+from ..shared.known import constant
 from ..shared.problems import Refused
 from .conversion import Conversion, axis_of
-from .values import constant, number
+from .values import number
 
 
 def gather(c: Conversion):

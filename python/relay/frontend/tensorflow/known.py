@@ -12,10 +12,10 @@ import numpy as np
 
 from ..._core import Dim
 from ..shared.expressions import numpy_type
+from ..shared.known import MOST_FOLDED, Known, is_any, plain
 from ..shared.problems import Refused
-from .conversion import MOST_FOLDED, Conversion, axis_of
+from .conversion import Conversion, axis_of
 from .slices import windows_of
-from .values import Known, is_any, plain
 
 
 def sizes_array(sizes: list) -> np.ndarray:

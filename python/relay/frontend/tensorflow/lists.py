@@ -13,9 +13,10 @@ import numpy as np
 from ... import op
 from ..._core import Any, Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.known import Known, is_any, size_number
 from ..shared.problems import Refused
 from .conversion import Conversion
-from .values import Absent, Known, List, is_any, number, size_number
+from .values import Absent, List, number
 
 MOST_ELEMENTS = 1 << 28
 

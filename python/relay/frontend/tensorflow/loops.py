@@ -29,9 +29,10 @@ from ..._core import (
 from ..._core import Function as RelayFunction
 from ...ir.expr import var
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.known import Known
 from ..shared.problems import Refused
 from . import lists
-from .values import FAILED, Absent, Complex, Function, Known, List, Variable
+from .values import FAILED, Absent, Complex, Function, List, Variable
 
 _MOST_TRIES = 8
 

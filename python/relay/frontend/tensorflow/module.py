@@ -6,6 +6,7 @@ from ..._core import Expr, Function, IRModule, Tuple, infer_expr
 from ...errors import told, wrong_input
 from ...ir.expr import var
 from ..shared.expressions import shape_of
+from ..shared.known import Known
 from ..shared.module import given_sizes, named, without_shape
 from ..shared.problems import Refused
 from ..shared.windows import to_first, to_last
@@ -13,7 +14,7 @@ from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
 from .importer import Importer
 from .tensors import dtype_name, sizes
-from .values import FAILED, Absent, Complex, Known
+from .values import FAILED, Absent, Complex
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
 # Nodes without a result that a user wants: they are left out, though nothing reads them.

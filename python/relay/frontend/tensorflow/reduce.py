@@ -9,9 +9,10 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, is_float, shape_of
+from ..shared.known import constant, size_number
 from ..shared.problems import Refused
 from .conversion import Conversion
-from .values import constant, number, size_number
+from .values import number
 
 
 def reduction(function, in_bools: bool = False):

@@ -9,10 +9,11 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, shape_of
+from ..shared.known import constant, refuse_open, size_number
 from ..shared.problems import Refused
 from .conversion import Conversion, axis_of
 from .slices import windows_of
-from .values import Absent, constant, number, refuse_open, size_number
+from .values import Absent, number
 
 
 def shape(c: Conversion):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..shared.known import Known
 from ..shared.problems import Refused
 from .conversion import Conversion
 from .tensors import array_of
-from .values import Known, Variable
+from .values import Variable
 
 
 def const(c: Conversion):

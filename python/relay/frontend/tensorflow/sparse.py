@@ -7,9 +7,10 @@ import numpy as np
 from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import cast, shape_of
+from ..shared.known import constant
 from ..shared.problems import Refused
 from .conversion import Conversion
-from .values import Absent, constant, number
+from .values import Absent, number
 
 
 def _dense_sizes(c: Conversion, place: int) -> list[int]:

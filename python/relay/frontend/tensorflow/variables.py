@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...errors import told
+from ..shared.known import Known
 from ..shared.problems import Refused
 from .graph import Graph, Node, Ref, body_of
 from .tensors import array_of
-from .values import Known, Variable
+from .values import Variable
 
 _HANDLES = {"VarHandleOp", "VariableV2", "Variable"}
 _ASSIGNS = {"AssignVariableOp", "Assign"}

@@ -9,10 +9,11 @@ import numpy as np
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import GIVE_SHAPES, dtype_of, shape_of
+from ..shared.known import Known, constant
 from ..shared.problems import Refused
 from ..shared.windows import CONVOLUTIONS, POOLS, SPACE, TRANSPOSED, layout, same_padding, spatial
 from .conversion import Conversion
-from .values import Known, constant, number
+from .values import number
 
 
 def is_channels_first(c: Conversion) -> bool:
