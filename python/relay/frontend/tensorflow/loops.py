@@ -1,40 +1,17 @@
-"""Branches and loops over values of any form: an `if`, and a function that calls itself.
-
-A loop is `let %loop = fn (state..) { if (condition) { %loop(next..) } else { (state..) } }; %loop(initial..)`. Values
-from outside that it uses are computed before it, each once. A state whose sizes change from step to step has `?` there:
-the step is then imported again.
-"""
+"""Branches and loops over values of any form; shared/loops.py has those over expressions."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ... import op
-from ..._core import (
-    Any,
-    Call,
-    Constant,
-    Dim,
-    Expr,
-    FuncType,
-    If,
-    Let,
-    TensorType,
-    Tuple,
-    TupleGetItem,
-    TupleType,
-    Var,
-    infer_expr,
-)
-from ..._core import Function as RelayFunction
+from ..._core import Expr
 from ...ir.expr import var
-from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared import loops as shared
+from ..shared.expressions import dtype_of, shape_of
 from ..shared.known import Known
 from ..shared.problems import Refused
 from . import lists
 from .values import FAILED, Absent, Complex, Function, List, Variable
-
-_MOST_TRIES = 8
 
 
 def parts_of(value, what: str) -> list[Expr]:
@@ -70,31 +47,7 @@ def condition_of(value) -> Expr:
     made = value.expr() if isinstance(value, Known) else value
     if not isinstance(made, Expr):
         raise Refused("its condition is not a tensor")
-    made = cast(made, "bool")
-    return made if not shape_of(made) else op.reshape(made, newshape=[])
-
-
-def tensor_type(value: Expr):
-    return infer_expr(value).checked_type
-
-
-def common_type(a, b, what: str):
-    """Returns the type of two tensors, with `?` where their sizes may differ."""
-    if a.dtype != b.dtype or len(a.shape) != len(b.shape):
-        raise Refused(f"{what} is {a} or {b}; the number of axes and the element type must not change")
-    same = [
-        isinstance(x, int) == isinstance(y, int) and x == y and not _any(x)
-        for x, y in zip(a.shape, b.shape, strict=True)
-    ]
-    return TensorType([x if is_same else Any() for x, is_same in zip(a.shape, same, strict=True)], a.dtype)
-
-
-def _any(size) -> bool:
-    return isinstance(size, Dim) and size.is_any
-
-
-def _apart(value: Expr, count: int) -> list[Expr]:
-    return [TupleGetItem(value, place) for place in range(count)]
+    return shared.condition_of(made)
 
 
 def choose(condition, first: list, second: list) -> list:
@@ -115,7 +68,7 @@ def choose(condition, first: list, second: list) -> list:
         models.append(a)
         first_parts += x
         second_parts += y
-    parts = _chosen(condition_of(condition), first_parts, second_parts) if first_parts else []
+    parts = shared.chosen(condition_of(condition), first_parts, second_parts) if first_parts else []
     made = []
     for (a, _), model in zip(pairs, models, strict=True):
         if model is None:
@@ -134,31 +87,8 @@ def _is_one(a, b) -> bool:
     return False
 
 
-def _chosen(condition: Expr, first: list[Expr], second: list[Expr]) -> list[Expr]:
-    types = [
-        common_type(tensor_type(a), tensor_type(b), f"result {place}")
-        for place, (a, b) in enumerate(zip(first, second, strict=True))
-    ]
-    is_wide = any(
-        tensor_type(a) != one or tensor_type(b) != one for a, b, one in zip(first, second, types, strict=True)
-    )
-    if not is_wide:
-        if len(first) == 1:
-            return [If(condition, first[0], second[0])]
-        return _apart(If(condition, Tuple(first), Tuple(second)), len(first))
-    # Both sides pass through one function, whose parameter has their common type.
-    type_ = TupleType(types)
-    value = var("any_size", type_annotation=type_)
-    join = var("join", type_annotation=FuncType([type_], type_))
-    branches = [Call(join, [Tuple(side)]) for side in (first, second)]
-    return _apart(Let(join, RelayFunction([value], value, type_), If(condition, *branches)), len(first))
-
-
-class Outside:
-    """Values from outside of a loop, which are computed once, before its first step."""
-
-    def __init__(self):
-        self._held = []
+class Outside(shared.Outside):
+    """Values of any form from outside of a loop, which are computed once, before its first step."""
 
     def hold(self, value):
         """Returns the value as the loop may use it."""
@@ -168,21 +98,7 @@ class Outside:
             return value
         if isinstance(value, List) and isinstance(value.count, Expr):
             value = lists.counted(value)
-        return rebuilt(value, [self._expr(one) for one in parts_of(value, "a value of the loop")])[0]
-
-    def _expr(self, value: Expr) -> Expr:
-        if isinstance(value, (Constant, Var)):
-            return value
-        for held, variable in self._held:
-            if held is value:
-                return variable
-        self._held.append((value, var("outside", type_annotation=tensor_type(value))))
-        return self._held[-1][1]
-
-    def around(self, made: Expr) -> Expr:
-        for value, variable in reversed(self._held):
-            made = Let(variable, value, made)
-        return made
+        return rebuilt(value, [self.held(one) for one in parts_of(value, "a value of the loop")])[0]
 
 
 def repeat(initial: list, step, outside: Outside) -> list:
@@ -191,9 +107,11 @@ def repeat(initial: list, step, outside: Outside) -> list:
         step(initial)  # finds further problems
         return [FAILED] * len(initial)
     types = None
-    for _ in range(_MOST_TRIES):
+    for _ in range(shared.MOST_TRIES):
         if types is None:
-            types = [None if _is_unset(one) else [tensor_type(x) for x in parts_of(one, "a state")] for one in initial]
+            types = [
+                None if _is_unset(one) else [shared.tensor_type(x) for x in parts_of(one, "a state")] for one in initial
+            ]
         params = [[] if one is None else [var("state", type_annotation=x) for x in one] for one in types]
         state = [one if types[i] is None else rebuilt(one, params[i])[0] for i, one in enumerate(initial)]
         condition, following = step(state)
@@ -208,6 +126,10 @@ def repeat(initial: list, step, outside: Outside) -> list:
             return _loop(initial, types, params, condition, following, outside)
         types = wider
     raise Refused("the sizes of its state do not settle", "give the loop fixed sizes, or shape_invariants")
+
+
+def _types(value) -> list:
+    return [shared.tensor_type(one) for one in parts_of(value, "a state")]
 
 
 def _is_unset(value) -> bool:
@@ -233,9 +155,7 @@ def _wider(types: list, following: list) -> list | None:
         parts = parts_of(value, f"the value {place} of the loop")
         if len(parts) != len(own):
             raise Refused(f"the value {place} of the loop changes its kind")
-        both = [
-            common_type(a, tensor_type(b), f"the value {place} of the loop") for a, b in zip(own, parts, strict=True)
-        ]
+        both = shared.widened(own, parts, f"the value {place} of the loop")
         is_changed |= both != own
         wider.append(both)
     return wider if is_changed else None
@@ -246,13 +166,9 @@ def _loop(initial: list, types: list, params: list, condition, following: list, 
     fields = [one for part in types if part is not None for one in part]
     if not flat:
         raise Refused("the loop has no state")
-    result = TupleType(fields)
-    loop = var("loop", type_annotation=FuncType(fields, result))
     after = [part for one, own in zip(following, types, strict=True) if own is not None for part in parts_of(one, "it")]
-    body = If(condition_of(condition), Call(loop, after), Tuple(flat))
     first = [part for one, own in zip(initial, types, strict=True) if own is not None for part in parts_of(one, "it")]
-    made = outside.around(Let(loop, RelayFunction(flat, body, result), Call(loop, first)))
-    parts, results = _apart(made, len(flat)), []
+    parts, results = shared.loop(first, fields, flat, condition_of(condition), after, outside), []
     for one, own in zip(initial, types, strict=True):
         if own is None:
             results.append(one)
