@@ -11,7 +11,6 @@ _REASONS = {
     "relay.ir_pass": "relay.transform and relay.analysis",
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
     "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
-    "relay.frontend.from_coreml": _CONVERT.format(tool="onnxmltools"),
     "relay.frontend.from_oneflow": _CONVERT.format(tool="oneflow_onnx"),
     "relay.frontend.from_paddle": _CONVERT.format(tool="paddle2onnx"),
 }

@@ -15,6 +15,7 @@ FORMATS = {
     "Caffe model": ".caffe",
     "Caffe2 model": ".caffe2",
     "MXNet model": ".mxnet",
+    "Core ML model": ".coreml",
 }
 # Formats whose images have the axes (N, H, W, C): their `import_file` takes a layout as well.
 WITH_LAYOUT = ("Keras model", "TensorFlow model")

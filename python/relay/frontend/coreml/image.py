@@ -11,6 +11,7 @@ from ..._core import Dim, Expr
 from ..shared.expressions import bounded, cast, dtype_of, is_float, known, number, shape_of
 from ..shared.problems import Refused
 from . import functions as f
+from .boxes import suppressed
 from .conversion import Operation
 
 MODES = ("DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "OFFSET_CORNERS", "UNALIGN_CORNERS")
@@ -293,3 +294,12 @@ def affine(c: Operation):
         matrix = op.broadcast_to(matrix, shape=[batch, 2, 3])
     grid = op.image.affine_grid(matrix, target_shape=[c.window("output_height"), c.window("output_width")])
     return sampled_at(c.x, grid, "bilinear", "zeros", True, value)
+
+
+def non_maximum_suppression(c: Operation):
+    """Boxes (B, N, 4) with centres and sizes, and scores (B, N, classes)."""
+    made = suppressed(
+        c.expr("boxes"), c.expr("scores"), c.real("iou_threshold"), c.real("score_threshold", -np.inf),
+        c.count("max_boxes"), c.flag("per_class_suppression"),
+    )  # fmt: skip
+    return [*made[:2], cast(made[2], "int32"), made[3]]

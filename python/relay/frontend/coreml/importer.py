@@ -38,6 +38,8 @@ class Importer(NetworkImporter):
         self.held: dict[str, Expr] = {}  # values of states, and the parameters with those before the run
         self.held_params: dict[str, Expr] = {}
         self.labels: list | None = None
+        self.compact: set[str] = set()  # tensors of a network without the axis of their batch
+        self.is_compact = False  # true if the network's arrays have five axes
         self._folded, self._models = {}, 0
 
     def model(self, model) -> IRModule:

@@ -119,6 +119,7 @@ OPERATIONS = {
     # --- images ---
     "affine": image.affine,
     "crop_resize": image.crop_resize,
+    "non_maximum_suppression": image.non_maximum_suppression,
     "resample": image.resample,
     "resize": image.resize,
     "resize_bilinear": image.resize_bilinear,
