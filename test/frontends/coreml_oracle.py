@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from coremltools.converters.mil import testing_utils
 from coremltools.converters.mil.mil.ops.tests import testing_utils as op_testing
+from coremltools.models import utils
 
 import relay
 
 HALF = {"rtol": 5e-2, "atol": 5e-2}
-_test = [""]
+_kinds = set()  # of layers and operations in the models of the present test
 
 
 def kinds_of(spec):
@@ -50,12 +51,15 @@ def kinds_of(spec):
 def predict(model, inputs, held=None):
     """The outputs of a model by name. held: values of states by name, which are replaced."""
     spec = model.get_spec()
+    _kinds.update(kinds_of(spec))
     description = spec.description
     sizes = {}
     for one in description.input:
         kind = one.type.WhichOneof("Type")
         if one.name in inputs and kind == "multiArrayType":
-            sizes[one.name] = np.shape(inputs[one.name])
+            rank = np.ndim(inputs[one.name])
+            if rank == len(one.type.multiArrayType.shape):
+                sizes[one.name] = np.shape(inputs[one.name])
         elif one.name in inputs and kind == "imageType" and hasattr(inputs[one.name], "size"):
             width, height = inputs[one.name].size
             sizes[one.name] = (1, 1 if one.type.imageType.colorSpace == 10 else 3, height, width)
@@ -88,41 +92,31 @@ def run(module, arrays):
     return relay.compile(module)(*arrays)
 
 
-def record(spec, why):
-    with open(os.environ["RELAY_COREML_RESULTS"], "a") as file:
-        file.write(json.dumps([_test[0], sorted(set(kinds_of(spec))), why]) + "\n")
-
-
 def compare_backend(mlmodel, input_key_values, expected_outputs, dtype="fp32", atol=1e-04, rtol=1e-05,
                     also_compare_shapes=True, state=None, allow_mismatch_ratio=0.0):  # fmt: skip
     """Takes the place of coremltools's function of this name."""
-    spec, held = mlmodel.get_spec(), state
-    try:
-        got = predict(mlmodel, input_key_values, held)
-        if dtype == "fp16":
-            atol, rtol = max(atol, HALF["atol"]), max(rtol, HALF["rtol"])
-        for name, expected in expected_outputs.items():
-            # coremltools replaces letters in names that Core ML's language does not have
-            found = got.get(name, got.get(re.sub(r"\W", "_", name)))
-            found = next(iter(got.values())) if found is None and len(got) == 1 else found
-            assert found is not None, f"no output {name}; there are {list(got)}"
-            expected = np.asarray(expected)
-            if isinstance(found, np.ndarray) and expected.dtype.kind in "fiub":
-                if expected.ndim and also_compare_shapes:
-                    assert found.shape == expected.shape or found.size == expected.size == 1, (
-                        f"{name}: {found.shape} for {expected.shape}")  # fmt: skip
-                np.testing.assert_allclose(found.astype(np.float64).reshape(expected.shape),
-                                           expected.astype(np.float64), atol=atol, rtol=rtol)  # fmt: skip
-    except Exception as error:
-        record(spec, f"{type(error).__name__}: {str(error).strip()[:400]}")
-        raise
-    record(spec, "")
+    got = predict(mlmodel, input_key_values, state)
+    if dtype == "fp16":
+        atol, rtol = max(atol, HALF["atol"]), max(rtol, HALF["rtol"])
+    for name, expected in expected_outputs.items():
+        # coremltools replaces letters in names that Core ML's language does not have
+        found = got.get(name, got.get(re.sub(r"\W", "_", name)))
+        found = next(iter(got.values())) if found is None and len(got) == 1 else found
+        assert found is not None, f"no output {name}; there are {list(got)}"
+        expected = np.asarray(expected)
+        if isinstance(found, np.ndarray) and expected.dtype.kind in "fiub":
+            if expected.ndim and also_compare_shapes:
+                assert found.shape == expected.shape or found.size == expected.size == 1, (
+                    f"{name}: {found.shape} for {expected.shape}")  # fmt: skip
+            np.testing.assert_allclose(found.astype(np.float64).reshape(expected.shape),
+                                       expected.astype(np.float64), atol=atol, rtol=rtol)  # fmt: skip
     return got
 
 
 testing_utils.compare_backend = compare_backend
 op_testing.compare_backend = compare_backend
-testing_utils._IS_MACOS = False
+# Tests for macOS run too: Relay takes the place of its runtime.
+utils._is_macos, utils._macos_version = lambda: True, lambda: (15, 0)
 
 
 def make_state(model):
@@ -130,6 +124,7 @@ def make_state(model):
 
 
 coremltools.models.MLModel.make_state = make_state
+coremltools.models.MLModel.predict = lambda model, inputs, state=None: predict(model, inputs, state)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -143,6 +138,15 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [one for one in items if id(one) in chosen]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    _test[0] = item.nodeid.split("coremltools/")[-1]
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "setup":
+        _kinds.clear()
+    if report.when == "call" and _kinds and not report.skipped:
+        why = "" if report.passed else str(call.excinfo.value)[:400] or "it fails"
+        if why:
+            why = f"{call.excinfo.typename}: {why}"
+        with open(os.environ["RELAY_COREML_RESULTS"], "a") as file:
+            file.write(json.dumps([item.nodeid.split("coremltools/")[-1], sorted(_kinds), why]) + "\n")
+    return report

@@ -34,7 +34,7 @@ def suppressed(boxes: Expr, scores: Expr, overlap: float, least: float, most: in
     sound = op.greater_equal(best, number(least, "float32"))
     order = op.argsort(op.where(sound, best, number(-np.inf, "float32")), axis=1, is_ascend=False, dtype="int32")
     spread = op.broadcast_to(op.expand_dims(order, axis=2), shape=[batch, count, 6])
-    sorted_rows = op.gather(rows, spread, axis=1)
+    sorted_rows = op.gather(rows, 1, spread)
     valid = op.sum(op.cast(sound, "int32"), axis=[1])
     made = op.vision.non_max_suppression(
         sorted_rows, valid, order, number(most, "int32"), number(overlap, "float32"),
@@ -42,7 +42,7 @@ def suppressed(boxes: Expr, scores: Expr, overlap: float, least: float, most: in
     )  # fmt: skip
     places, found = TupleGetItem(made, 0), op.reshape(TupleGetItem(made, 1), [batch])
     if count < most:
-        places = op.nn.pad(places, number(-1, "int32"), pad_width=[[0, 0], [0, most - count]])
+        places = op.nn.pad(places, [[0, 0], [0, most - count]], pad_value=-1)
     places = op.strided_slice(places, begin=[0], end=[most], strides=[1], axes=[1])
     found = op.minimum(op.cast(found, "int32"), number(most, "int32"))
     inside = op.less(_constant(np.arange(most, dtype=np.int32).reshape(1, -1)), op.expand_dims(found, axis=1))
@@ -51,6 +51,6 @@ def suppressed(boxes: Expr, scores: Expr, overlap: float, least: float, most: in
     for values, width in ((boxes, 4), (scores, classes)):
         index = op.broadcast_to(op.expand_dims(op.maximum(places, number(0, "int32")), axis=2),
                                 shape=[batch, most, width])  # fmt: skip
-        kept = op.where(op.expand_dims(inside, axis=2), op.gather(values, index, axis=1), number(0.0, "float32"))
+        kept = op.where(op.expand_dims(inside, axis=2), op.gather(values, 1, index), number(0.0, "float32"))
         results.append(op.cast(kept, dtype))
     return [*results, places, found]

@@ -105,7 +105,10 @@ def _written(c: Operation, name: str, value: Expr):
 
 # --- lists ------------------------------------------------------------------------------------------------------------
 def make_list(c: Operation):
-    shape = [int(one) if not isinstance(one, str) else -1 for one in (c.value("elem_shape") or [])]
+    shape = []  # of an element; -1 for sizes that are texts: names of open sizes
+    for one in c.several("elem_shape"):
+        known_ = isinstance(one, Known) and one.dtype != "string"
+        shape += [int(size) for size in one.array.reshape(-1)] if known_ else [-1]
     count = bounded(c.count("init_length", 1, 0), MOST_LISTED, "`init_length`")
     c.ignore("dynamic_length")
     return _with_stack(TensorList(shape, TYPES[c.text("dtype", "fp32", tuple(TYPES))], count))

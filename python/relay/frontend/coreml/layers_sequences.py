@@ -62,7 +62,8 @@ class _Sequence:
         is_sequence = self.c.p.sequenceOutput if is_sequence is None else is_sequence
         width = ways * self.size
         if is_sequence:
-            steps = TupleGetItem(made, 0)
+            steps = TupleGetItem(made, 0)  # with a reversed input, in the order of the computation
+            steps = op.reverse(steps, axis=0) if ways == 1 and self.c.p.reverseInput else steps
             return self._axes(op.reshape(op.transpose(steps, axes=[0, 2, 1, 3]), [self.steps, self.batch, width]))
         return self.last(TupleGetItem(made, 1), ways)
 

@@ -317,7 +317,7 @@ def gather_nd(c: Layer):
 
 def gather_along_axis(c: Layer):
     axis = _axis(c)
-    return op.gather(c.x, f.non_negative(_places(c.input(1)), c.shape[axis]), axis=axis)
+    return op.gather(c.x, axis, f.non_negative(_places(c.input(1)), c.shape[axis]))
 
 
 def scatter(c: Layer):

@@ -172,7 +172,7 @@ def inner_product(c: Layer):
     p, sizes = c.p, c.shape
     bounded(p.inputChannels * p.outputChannels, _MOST, "the number of its weights")
     weights = c.constant(c.weights("weights", [p.outputChannels, p.inputChannels]))
-    is_image = c.rank >= 4
+    is_image = c.rank >= 4 and sizes[-2:] == [1, 1] and sizes[-3] == p.inputChannels
     flat = op.reshape(c.x, [-1, p.inputChannels])
     made = op.nn.dense(flat, weights, units=p.outputChannels)
     if p.hasBias:
@@ -212,7 +212,7 @@ def batched_matmul(c: Layer):
         rows, columns = p.weightMatrixFirstDimension, p.weightMatrixSecondDimension
         bounded(rows * columns, _MOST, "the number of its weights")
         x = op.reshape(c.x, [1, -1]) if c.rank == 1 else c.x
-        made = batched(x, c.constant(c.weights("weights", [rows, columns])), p.transposeA, False)
+        made = batched(x, c.constant(c.weights("weights", [columns, rows])), p.transposeA, True)
         made = op.add(made, c.constant(c.weights("bias", [columns]))) if p.hasBias else made
         return op.squeeze(made, axis=[0]) if c.rank == 1 else made
     a, b = c.counted(2)

@@ -17,8 +17,8 @@ ACTIVATIONS = {
     "softplus": "softplus", "elu": "elu(1.0)", "leaky_relu": "leaky_relu(0.01)",
     "scaled_tanh": "scaled_tanh(1.0, 1.0)", "thresholded_relu": "thresholded_relu(1.0)",
 }  # fmt: skip
-# The blocks of Core ML's weights, in the order in which Relay's operators take them (ONNX's): i f o z, r z o.
-ORDERS = {"lstm": (0, 2, 1, 3), "gru": (1, 0, 2), "rnn": (0,)}
+# The blocks of Core ML's weights, i f o z and r o z, in the order in which Relay's operators take them (ONNX's).
+ORDERS = {"lstm": (0, 2, 1, 3), "gru": (2, 0, 1), "rnn": (0,)}
 
 
 def ordered(kind: str, array: np.ndarray, size: int) -> np.ndarray:
@@ -54,11 +54,13 @@ def _flat(state: Expr) -> Expr:
 
 
 def _outputs(c: Operation, made: Expr, directions: str) -> Expr:
-    """Returns the results of all steps, (T, N, ways * H), or of the last one."""
+    """Returns the results of all steps, (T, N, ways * H), or of the last one. Those of the direction "reverse" are in the
+    order of the computation, the last step of the input first."""
     steps = TupleGetItem(made, 0)
     if not c.flag("output_sequence"):
         return op.expand_dims(_flat(TupleGetItem(made, 1)), axis=0)
     count, ways, batch, size = shape_of(steps)
+    steps = op.reverse(steps, axis=0) if directions == "reverse" else steps
     return op.reshape(op.transpose(steps, axes=[0, 2, 1, 3]), [count, batch, ways * size])
 
 

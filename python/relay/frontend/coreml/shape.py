@@ -337,7 +337,7 @@ def padded(x: Expr, before: list[int], after: list[int], mode: str, value: float
     width = [[a, b] for a, b in zip(before, after, strict=True)]
     if mode == "reflect":
         return op.nn.mirror_pad(x, mode="REFLECT", pad_width=width)
-    return op.nn.pad(x, f.n(x, value), pad_width=width, pad_mode="edge" if mode == "replicate" else "constant")
+    return op.nn.pad(x, width, pad_value=value, pad_mode="edge" if mode == "replicate" else "constant")
 
 
 def crop(c: Operation):
@@ -434,7 +434,7 @@ def _wide(indices: Expr) -> Expr:
 def gather_along_axis(c: Operation):
     c.ignore("validate_indices")
     axis = c.axis("axis", 0)
-    return op.gather(c.x, f.non_negative(_wide(c.expr("indices")), c.shape[axis]), axis=axis)
+    return op.gather(c.x, axis, f.non_negative(_wide(c.expr("indices")), c.shape[axis]))
 
 
 def gather_nd(c: Operation):

@@ -24,6 +24,7 @@ from ..._core import (
     post_order_visit,
 )
 from ...data.arrays import array
+from ...data.values import from_value
 from .expressions import GIVE_SHAPES, numpy_type
 from .problems import Refused
 
@@ -114,7 +115,7 @@ def _computed(value: Expr) -> np.ndarray | None:
     if free_vars(value) or not _is_small(value):
         return None
     module = IRModule({"main": Function([], value)})
-    return np.asarray(evaluate(module, [], "native"))
+    return np.asarray(from_value(evaluate(module, [], "native")))
 
 
 _MOST_EVALUATED = 1 << 22  # elements of all steps
