@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from . import _core
 
-_CONVERT = "convert the model to ONNX, for example with {tool}, and load it with relay.load or relay.compile"
-
 _REASONS = {
     "relay.build_config": "relay.transform.PassContext, or options of relay.compile",
     "relay.ir_pass": "relay.transform and relay.analysis",
     "relay.backend": "relay.compile compiles, relay.create_executor runs programs",
     "relay.param_dict": "relay.save_param_dict and relay.load_param_dict",
-    "relay.frontend.from_coreml": _CONVERT.format(tool="onnxmltools"),
 }
 
 

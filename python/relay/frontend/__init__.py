@@ -4,6 +4,7 @@ relay.load is the short way."""
 from ..absent import absent
 from .caffe import from_caffe
 from .caffe2 import from_caffe2
+from .coreml import from_coreml
 from .darknet import from_darknet
 from .keras import from_keras
 from .mxnet import from_mxnet
@@ -20,6 +21,7 @@ __all__ = [
     "converter",
     "from_caffe",
     "from_caffe2",
+    "from_coreml",
     "from_darknet",
     "from_exported",
     "from_keras",

@@ -17,6 +17,7 @@ FORMATS = {
     "MXNet model": ".mxnet",
     "OneFlow model": ".oneflow",
     "PaddlePaddle model": ".paddle",
+    "Core ML model": ".coreml",
 }
 # Formats whose images have the axes (N, H, W, C): their `import_file` takes a layout as well.
 WITH_LAYOUT = ("Keras model", "TensorFlow model")

@@ -26,13 +26,15 @@ static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
     "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt, models of DarkNet in .cfg, Caffe in .prototxt, "
-    "Caffe2 in .pb, MXNet in -symbol.json, PaddlePaddle in .pdmodel or .json, OneFlow in model.mlir; TFLite, Keras and "
-    "TensorFlow models, compiled artifacts, exported programs of PyTorch and TorchScript are known by their content";
+    "Caffe2 in .pb, MXNet in -symbol.json, PaddlePaddle in .pdmodel or .json, OneFlow in model.mlir, Core ML in .mlmodel "
+    "or .mlpackage; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs of PyTorch and TorchScript "
+    "are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
   if (input::is_saved_model(path)) return ModelForm::TensorFlow;
   if (input::is_oneflow_folder(path)) return ModelForm::OneFlow;
   if (input::is_paddle_folder(path)) return ModelForm::Paddle;
+  if (input::is_coreml_package(path)) return ModelForm::CoreML;
   // Infinite files are not models; load_model() reads pipes to determine their form.
   std::error_code unknown;
   if (std::filesystem::file_status about = std::filesystem::status(path, unknown);
@@ -43,7 +45,7 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx or .tflite file, a SavedModel, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a SavedModel, an .mlpackage, a Relay program or an artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};

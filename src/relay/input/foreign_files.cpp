@@ -171,6 +171,21 @@ bool is_paddle_folder(const std::string& path) {
   return has_one_of(path, {"inference.json", "inference.pdmodel", "model.pdmodel", "__model__"});
 }
 
+bool is_coreml_model(const std::string& path, std::string_view head) {
+  if (ends_with(path, ".mlmodel")) return !head.empty();
+  if (head.size() < 5 || head[0] != '\x08' || (head[1] & 0x80) != 0 || head[2] != '\x12') return false;
+  size_t at = 3;
+  while (at < head.size() && (head[at] & 0x80) != 0) ++at;  // a length above 127
+  // ONNX has the name of a producer in this field; a description begins with an input, a message.
+  return ++at < head.size() && head[at] == '\x0a';
+}
+
+bool is_coreml_package(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path + "/Manifest.json", unknown) &&
+         std::filesystem::is_directory(path + "/Data", unknown);
+}
+
 // A zip archive by the name of its first member, which is in the head.
 static const ForeignFile& zip_file(std::string_view head, std::string_view extension) {
   const auto has = [&](const char* name) { return head.find(name) != head.npos; };

@@ -34,6 +34,10 @@ bool is_mxnet_model(const std::string& path, std::string_view head);
 bool is_oneflow_model(const std::string& path, std::string_view head);
 // .pdmodel, .pdiparams, __model__; a program of PaddlePaddle by its first block, or in JSON by its first entry.
 bool is_paddle_model(const std::string& path, std::string_view head);
+// .mlmodel, or the fields that a model begins with: version, description, input.
+bool is_coreml_model(const std::string& path, std::string_view head);
+// A folder with a manifest and data, as coremltools writes an .mlpackage.
+bool is_coreml_package(const std::string& path);
 // A GraphDef (by its first node, or by `.pb`), a saved_model.pb, a MetaGraphDef (`.meta`), or a checkpoint (`.index`).
 bool is_tensorflow_model(const std::string& path, std::string_view head);
 // A folder with saved_model.pb, as TensorFlow writes a SavedModel.

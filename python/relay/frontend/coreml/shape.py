@@ -1,0 +1,493 @@
+"""Operations of ML programs that change or compute shapes, and take parts of tensors by position."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ... import op
+from ..._core import Dim, Expr
+from ..shared.expressions import axis_of, bounded, cast, dtype_of, known, new_shape, number, shape_of
+from ..shared.problems import Refused
+from ..shared.values import Known, is_any, plain, refuse_open
+from ..shared.windows import to_first, to_last
+from . import functions as f
+from .conversion import Operation
+from .operations import TYPES
+
+_ALL = int(np.iinfo(np.int64).max)
+MOST_PARTS = 10_000
+
+
+def sizes_known(sizes: list, dtype: str = "int32") -> Known | None:
+    """Returns sizes as known elements; None if one of them is not known at all."""
+    if any(is_any(one) for one in sizes):
+        return None
+    if any(isinstance(one, Dim) for one in sizes):
+        made = np.empty(len(sizes), object)
+        made[:] = sizes
+        return Known(made, dtype)
+    return Known(np.asarray(sizes, dtype), dtype)
+
+
+def shape(c: Operation):
+    made = sizes_known(c.shape_of("x"))
+    return op.shape_of(c.x, dtype="int32") if made is None else made
+
+
+def reshape(c: Operation):
+    if not c.is_known("shape"):
+        return op.dyn.reshape(c.x, cast(c.expr("shape"), "int64"))
+    return reshaped(c.x, c.sizes("shape"))
+
+
+def reshaped(x: Expr, wanted: list) -> Expr:
+    """Returns a tensor in another shape: 0 keeps the size at this place, -1 takes the rest."""
+    own = shape_of(x)
+    if any(not isinstance(one, Dim) and one < -1 for one in wanted) or wanted.count(-1) > 1:
+        raise Refused(f"it asks for the shape {wanted}")
+    wanted = [own[place] if isinstance(one, int) and one == 0 and place < len(own) and own[place] != 0 else one
+              for place, one in enumerate(wanted)]  # fmt: skip
+    if not any(isinstance(one, Dim) for one in [*own, *wanted]):
+        rest, total = math.prod(one for one in wanted if one != -1), math.prod(own)
+        if -1 in wanted and (rest == 0 or total % rest):
+            raise Refused(f"{total} elements do not have the shape {wanted}")
+        wanted = [total // rest if one == -1 else one for one in wanted]
+        if math.prod(wanted) != total:
+            raise Refused(f"{total} elements do not have the shape {wanted}")
+    if list(wanted) == own:
+        return x
+    return op.reshape(x, new_shape(wanted))
+
+
+def reshape_like(c: Operation):
+    """Sizes that are taken from parts of the shapes of other tensors."""
+    references = c.several("ref_tensors")
+    begins, ends, masks = c.ints("begins"), c.ints("ends"), c.elements("end_masks").reshape(-1)
+    sizes = []
+    for one, begin, end, mask in zip(references, begins, ends, masks, strict=True):
+        own = one.shape if isinstance(one, Known) else shape_of(one)
+        sizes += own[begin : None if mask else end]
+    return reshaped(c.x, sizes)
+
+
+def flatten2d(c: Operation):
+    return flattened(c.x, c.axis("axis", 1, c.rank + 1) if c.rank else 0)
+
+
+def flattened(x: Expr, axis: int) -> Expr:
+    sizes = shape_of(x)
+    first = 1
+    for one in sizes[:axis]:
+        first = first * one
+    return op.reshape(x, [plain(first), -1])
+
+
+def transpose(c: Operation):
+    axes = [axis_of(one, c.rank) for one in c.ints("perm")]
+    if sorted(axes) != list(range(c.rank)):
+        raise Refused(f"{axes} is not a permutation of {c.rank} axes")
+    return op.transpose(c.x, axes=axes)
+
+
+def expand_dims(c: Operation):
+    return expanded(c.x, c.ints("axes"))
+
+
+def expanded(x: Expr, axes: list[int]) -> Expr:
+    rank = len(shape_of(x)) + len(axes)
+    for axis in sorted(axis_of(one, rank) for one in axes):
+        x = op.expand_dims(x, axis=axis)
+    return x
+
+
+def squeeze(c: Operation):
+    axes = [axis_of(one, c.rank) for one in c.ints("axes", [])]
+    axes = axes or [place for place, one in enumerate(c.shape) if one == 1]
+    return op.squeeze(c.x, axis=axes) if axes else c.x
+
+
+def concat(c: Operation):
+    values = c.exprs("values")
+    axis = c.axis("axis", None, len(shape_of(values[0])) if values else 1)
+    return joined(values, axis, c.flag("interleave"))
+
+
+def joined(values: list[Expr], axis: int, interleave: bool = False) -> Expr:
+    if not values:
+        raise Refused("it joins no tensors")
+    values = [cast(one, dtype_of(values[0])) for one in values]
+    if not interleave:
+        return op.concatenate(values, axis=axis) if len(values) > 1 else values[0]
+    sizes = shape_of(values[0])
+    if any(shape_of(one) != sizes for one in values):
+        raise Refused("it interleaves tensors of different shapes")
+    return op.reshape(op.stack(values, axis=axis + 1), [*sizes[:axis], plain(sizes[axis] * len(values)),
+                                                        *sizes[axis + 1 :]])  # fmt: skip
+
+
+def stack(c: Operation):
+    values = c.exprs("values")
+    if not values:
+        raise Refused("it joins no tensors")
+    return op.stack(values, axis=c.axis("axis", None, len(shape_of(values[0])) + 1))
+
+
+def split(c: Operation):
+    axis = c.axis("axis")
+    if c.has("split_sizes"):
+        c.ignore("num_splits")
+        return parted(c.x, axis, c.ints("split_sizes"))
+    count = bounded(c.count("num_splits"), MOST_PARTS, "`num_splits`")
+    size = c.size(axis, "a split")
+    if size % count:
+        raise Refused(f"{size} elements are not {count} equal parts")
+    return parted(c.x, axis, [size // count] * count)
+
+
+def parted(x: Expr, axis: int, sizes: list[int]) -> list[Expr]:
+    bounded(len(sizes), MOST_PARTS, "the number of its parts")
+    if sum(sizes) != known(shape_of(x)[axis], "a split") or any(one < 0 for one in sizes):
+        raise Refused(f"the parts {sizes[:8]} are not an axis of {shape_of(x)[axis]}")
+    made, first = [], 0
+    for one in sizes:
+        made.append(op.strided_slice(x, begin=[first], end=[first + one], strides=[1], axes=[axis]))
+        first += one
+    return made
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
+def _masks(c: Operation, name: str, rank: int) -> list[bool]:
+    found = [bool(one) for one in c.elements(name).reshape(-1)] if c.has(name) else [False] * rank
+    if len(found) != rank:
+        raise Refused(f"`{name}` has {len(found)} elements for {rank} axes")
+    return found
+
+
+def slice_by_index(c: Operation):
+    rank = c.rank
+    strides = c.ints("stride", [1] * rank)
+    begin_mask, end_mask, squeeze_mask = (_masks(c, f"{one}_mask", rank) for one in ("begin", "end", "squeeze"))
+    if not (c.is_known("begin") and c.is_known("end")):
+        return _sliced_at_run_time(c, strides, begin_mask, end_mask, squeeze_mask)
+    begins, ends = c.sizes("begin"), c.sizes("end")
+    return sliced(c.x, begins, ends, strides, begin_mask, end_mask, squeeze_mask)
+
+
+def sliced(x: Expr, begins, ends, strides, begin_mask, end_mask, squeeze_mask) -> Expr:
+    """Returns a part of a tensor. Masks: true to begin at the front, to end at the end, to take one element and leave
+    out its axis."""
+    own = shape_of(x)
+    if (
+        not len(begins)
+        == len(ends)
+        == len(strides)
+        == len(begin_mask)
+        == len(end_mask)
+        == len(squeeze_mask)
+        == len(own)
+    ):
+        raise Refused(f"it slices {len(begins)} axes of a tensor that has {len(own)}")
+    first, last, steps, axes, dropped = [], [], [], [], []
+    for axis, (begin, end, step, size) in enumerate(zip(begins, ends, strides, own, strict=True)):
+        if step == 0:
+            raise Refused("it has the stride 0")
+        if squeeze_mask[axis]:
+            begin = 0 if begin_mask[axis] else begin
+            begin, step = _single(begin, size), 1
+            end = begin + 1 if not (isinstance(begin, int) and begin == -1) else _ALL
+            dropped.append(axis)
+        else:
+            begin = (0 if step > 0 else -1) if begin_mask[axis] else begin
+            end = (_ALL if step > 0 else -_ALL) if end_mask[axis] else end
+            if begin_mask[axis] and end_mask[axis] and step == 1:
+                continue
+        first.append(begin)
+        last.append(end)
+        steps.append(step)
+        axes.append(axis)
+    made = _cut(x, first, last, steps, axes) if axes else x
+    return op.squeeze(made, axis=dropped) if dropped else made
+
+
+def _single(begin, size):
+    if isinstance(begin, Dim):
+        return begin
+    if isinstance(size, int):
+        begin = begin + size if begin < 0 else begin
+        if not 0 <= begin < size:
+            raise Refused(f"it takes element {begin} of an axis with {size}")
+    return begin
+
+
+def _cut(x: Expr, begins, ends, strides, axes) -> Expr:
+    if any(isinstance(one, Dim) for one in [*begins, *ends]):
+        raise refuse_open("the part that it takes")
+    return op.strided_slice(x, begin=begins, end=ends, strides=strides, axes=axes)
+
+
+def _bounds(c: Operation, begin_mask, end_mask, squeeze_mask) -> tuple[Expr, Expr]:
+    """Returns begins and ends that are computed at run time, for dyn.strided_slice and strided_set."""
+    sizes = c.constant(np.asarray([known(one, "a part of it") for one in c.shape]), "int64")
+    zero = number(0, "int64")
+    begin, end = (cast(c.expr(one), "int64") for one in ("begin", "end"))
+    begin, end = (op.where(op.less(one, zero), op.add(one, sizes), one) for one in (begin, end))
+    begin = op.where(c.constant(np.asarray(begin_mask)), op.zeros_like(begin), begin)
+    end = op.where(c.constant(np.asarray(end_mask)), sizes, end)
+    end = op.where(c.constant(np.asarray(squeeze_mask)), op.add(begin, number(1, "int64")), end)
+    return begin, end
+
+
+def _sliced_at_run_time(c: Operation, strides, begin_mask, end_mask, squeeze_mask) -> Expr:
+    if any(one < 0 for one in strides):
+        raise refuse_open("a part of it that is taken backwards")
+    begin, end = _bounds(c, begin_mask, end_mask, squeeze_mask)
+    declared, _ = c.result()
+    kept = [axis for axis, one in enumerate(squeeze_mask) if not one]
+    if len(kept) == len(declared) and all(one is not None for one in declared):
+        # The file gives the sizes of the result: it takes the elements from the first one on.
+        made = c.x
+        wanted = dict(zip(kept, declared, strict=True))
+        for axis in range(c.rank):
+            if begin_mask[axis] and wanted.get(axis) == c.shape[axis] and strides[axis] == 1:
+                continue
+            first = op.take(begin, number(axis, "int64"), axis=0)
+            count = wanted.get(axis, 1)
+            places = op.add(c.constant(np.arange(count) * strides[axis], "int64"), first)
+            made = op.take(made, places, axis=axis, mode="clip")
+        dropped = [axis for axis, one in enumerate(squeeze_mask) if one]
+        return op.squeeze(made, axis=dropped) if dropped else made
+    made = op.dyn.strided_slice(c.x, begin, end, c.constant(np.asarray(strides), "int64"))
+    dropped = [axis for axis, one in enumerate(squeeze_mask) if one]
+    return op.squeeze(made, axis=dropped) if dropped else made
+
+
+def slice_by_size(c: Operation):
+    rank = c.rank
+    if not c.is_known("size"):
+        raise refuse_open("`size`")
+    sizes, own = c.sizes("size"), c.shape
+    if len(sizes) != rank:
+        raise Refused(f"it slices {len(sizes)} axes of a tensor that has {rank}")
+    if not c.is_known("begin"):
+        begin = cast(c.expr("begin"), "int64")
+        made = c.x
+        for axis, size in enumerate(sizes):
+            if size in (-1, own[axis]):
+                continue
+            first = op.take(begin, number(axis, "int64"), axis=0)
+            made = op.take(made, op.add(c.constant(np.arange(size), "int64"), first), axis=axis, mode="clip")
+        return made
+    begins = c.sizes("begin")
+    ends = [_ALL if not isinstance(one, Dim) and one == -1 else first + one
+            for first, one in zip(begins, sizes, strict=True)]  # fmt: skip
+    return _cut(c.x, begins, ends, [1] * rank, list(range(rank)))
+
+
+def slice_update(c: Operation):
+    rank = c.rank
+    strides = c.ints("stride", [1] * rank)
+    begin_mask, end_mask, squeeze_mask = (_masks(c, f"{one}_mask", rank) for one in ("begin", "end", "squeeze"))
+    begin, end = _bounds(c, begin_mask, end_mask, squeeze_mask)
+    update = expanded(c.expr("update"), [axis for axis, one in enumerate(squeeze_mask) if one])
+    if any(one < 1 for one in strides):
+        raise Refused("it writes backwards")
+    folded = [c.importer.folded(one) for one in (begin, end)]
+    if all(one is not None for one in folded):
+        begin, end = (c.constant(one) for one in folded)
+    return op.strided_set(c.x, cast(update, c.dtype), begin, end, c.constant(np.asarray(strides), "int64"))
+
+
+def sliding_windows(c: Operation):
+    return f.windows_along(c.x, c.axis("axis"), c.window("size"), c.window("stride", 1))
+
+
+# --- rearranged elements ----------------------------------------------------------------------------------------------
+def tile(c: Operation):
+    reps = c.sizes("reps")
+    if any(isinstance(one, Dim) for one in reps):
+        raise refuse_open("`reps`")
+    return op.tile(c.x, reps=reps)
+
+
+def reverse(c: Operation):
+    made = c.x
+    for axis in c.axes("axes"):
+        made = op.reverse(made, axis=axis)
+    return made
+
+
+def reverse_sequence(c: Operation):
+    return op.reverse_sequence(c.x, cast(c.expr("lengths"), "int32"), seq_axis=c.axis("seq_axis", 0),
+                               batch_axis=c.axis("batch_axis", 0))  # fmt: skip
+
+
+def pad(c: Operation):
+    amounts = c.ints("pad")
+    if len(amounts) % 2 or len(amounts) > 2 * c.rank:
+        raise Refused(f"it has {len(amounts)} numbers of padding for {c.rank} axes")
+    amounts = [0] * (2 * c.rank - len(amounts)) + amounts
+    mode = c.text("mode", "constant", ("constant", "reflect", "replicate"))
+    value = c.real("constant_val", 0.0)
+    return padded(c.x, amounts[::2], amounts[1::2], mode, value)
+
+
+def padded(x: Expr, before: list[int], after: list[int], mode: str, value: float = 0.0) -> Expr:
+    width = [[a, b] for a, b in zip(before, after, strict=True)]
+    if mode == "reflect":
+        return op.nn.mirror_pad(x, mode="REFLECT", pad_width=width)
+    return op.nn.pad(x, width, pad_value=value, pad_mode="edge" if mode == "replicate" else "constant")
+
+
+def crop(c: Operation):
+    """Cuts off rows and columns."""
+    height, width = c.ints("crop_height", count=2), c.ints("crop_width", count=2)
+    return cropped(c.x, height, width)
+
+
+def cropped(x: Expr, height: list[int], width: list[int]) -> Expr:
+    sizes = [known(one, "a crop") for one in shape_of(x)[-2:]]
+    ends = [sizes[0] - height[1], sizes[1] - width[1]]
+    rank = len(shape_of(x))
+    if any(a < 0 or a >= b for a, b in ((height[0], ends[0]), (width[0], ends[1]))):
+        raise Refused(f"it cuts {height} rows and {width} columns off an image of {sizes}")
+    return op.strided_slice(x, begin=[height[0], width[0]], end=ends, strides=[1, 1], axes=[rank - 2, rank - 1])
+
+
+def band_part(c: Operation):
+    return f.band(c.x, c.int("lower", -1), c.int("upper", -1))
+
+
+def blocks(function, name: str, mode: str):
+    return lambda c: function(c.x, block_size=c.window(name), layout="NCHW", mode=mode)
+
+
+def space_to_batch(c: Operation):
+    block = c.ints("block_shape")
+    paddings = np.asarray(c.elements("paddings")).reshape(-1, 2).tolist()
+    made = op.nn.space_to_batch_nd(to_last(c.x), block_shape=block, paddings=paddings)
+    return to_first(made)
+
+
+def batch_to_space(c: Operation):
+    crops = np.asarray(c.elements("crops")).reshape(-1, 2).tolist()
+    return to_first(op.nn.batch_to_space_nd(to_last(c.x), block_shape=c.ints("block_shape"), crops=crops))
+
+
+# --- created tensors --------------------------------------------------------------------------------------------------
+def fill(c: Operation):
+    value = c.given("value")
+    dtype = c.dtype_of("value") if value is not None else "float32"
+    element = c.expr("value") if value is not None else number(0, dtype)
+    if not c.is_known("shape"):
+        return op.dyn.full(op.reshape(element, []), cast(c.expr("shape"), "int64"), dtype=dtype)
+    sizes = c.sizes("shape")
+    bounded(math.prod(one for one in sizes if isinstance(one, int)), 1 << 31, "the number of its elements")
+    return op.full(op.reshape(element, []), shape=sizes)
+
+
+def fill_like(c: Operation):
+    dtype = c.dtype_of("value") if c.has("value") else "float32"
+    element = op.reshape(c.expr("value", 0.0, dtype), [])
+    return op.full(element, shape=c.shape_of("ref_tensor"))
+
+
+def range_1d(c: Operation):
+    ends = [c.given(one) for one in ("start", "end", "step")]
+    if not all(isinstance(one, Known) and not one.is_symbolic for one in ends):
+        start, end, step = (op.reshape(c.expr(one), []) for one in ("start", "end", "step"))
+        return op.arange(start, end, step, dtype=dtype_of(start))
+    start, end, step = (one.array.reshape(-1)[0].item() for one in ends)
+    if step == 0:
+        raise Refused("its step is 0")
+    bounded(max(0, math.ceil((end - start) / step)), 1 << 24, "the number of its elements")
+    return Known(np.arange(start, end, step, dtype=ends[0].array.dtype), ends[0].dtype)
+
+
+def one_hot(c: Operation):
+    depth = bounded(c.count("one_hot_vector_size"), 1 << 24, "`one_hot_vector_size`")
+    name = "on_value" if c.has("on_value") else "off_value"
+    dtype = c.dtype_of(name) if c.has(name) else "int32"
+    on, off = (
+        op.reshape(cast(c.expr(one, value, dtype), dtype), []) for one, value in (("on_value", 1), ("off_value", 0))
+    )
+    indices = cast(c.expr("indices"), "int32")
+    rank = len(shape_of(indices))
+    return op.one_hot(indices, on, off, depth=depth, axis=c.axis("axis", -1, rank + 1), dtype=dtype)
+
+
+# --- elements by index ------------------------------------------------------------------------------------------------
+def gather(c: Operation):
+    c.ignore("validate_indices")
+    axis, batch = c.axis("axis", 0), c.int("batch_dims", 0)
+    indices = c.expr("indices")
+    batch = batch + len(shape_of(indices)) if batch < 0 else batch
+    return op.take(c.x, f.non_negative(_wide(indices), c.shape[axis]), axis=axis, batch_dims=batch, mode="clip")
+
+
+def _wide(indices: Expr) -> Expr:
+    """Returns indices of 16 or fewer bits with 32 bits."""
+    return cast(indices, "int32") if dtype_of(indices) not in ("int32", "int64") else indices
+
+
+def gather_along_axis(c: Operation):
+    c.ignore("validate_indices")
+    axis = c.axis("axis", 0)
+    return op.gather(c.x, axis, f.non_negative(_wide(c.expr("indices")), c.shape[axis]))
+
+
+def gather_nd(c: Operation):
+    c.ignore("validate_indices")
+    return f.gathered_nd(c.x, _wide(c.expr("indices")), c.count("batch_dims", 0, 0))
+
+
+_MODES = ("update", "add", "sub", "mul", "div", "max", "min")
+
+
+def _data(c: Operation) -> Expr:
+    c.ignore("validate_indices")
+    return c.expr("data")
+
+
+def scatter(c: Operation):
+    """Slices along an axis at positions."""
+    data, indices, updates = _data(c), _wide(c.expr("indices")), c.expr("updates")
+    axis, rank = c.axis("axis", 0, len(shape_of(data))), len(shape_of(data))
+    extra = len(shape_of(indices))
+    indices = f.non_negative(indices, shape_of(data)[axis])
+    if axis:  # the axis moves to the front
+        data = op.transpose(data, axes=[axis, *range(axis), *range(axis + 1, rank)])
+        places = list(range(axis, axis + extra))
+        others = [one for one in range(rank - 1 + extra) if one not in places]
+        updates = op.transpose(updates, axes=[*places, *others])
+    made = f.scattered_nd(data, op.expand_dims(indices, axis=-1), updates, c.text("mode", "add", _MODES))
+    return op.transpose(made, axes=[*range(1, axis + 1), 0, *range(axis + 1, rank)]) if axis else made
+
+
+def scatter_along_axis(c: Operation):
+    data = _data(c)
+    axis = c.axis("axis", 0, len(shape_of(data)))
+    return f.scattered_along(data, _wide(c.expr("indices")), c.expr("updates"), axis, c.text("mode", "add", _MODES))
+
+
+def scatter_nd(c: Operation):
+    return f.scattered_nd(_data(c), _wide(c.expr("indices")), c.expr("updates"), c.text("mode", "add", _MODES))
+
+
+def topk(c: Operation):
+    count = c.count("k", 1)
+    c.ignore("sort")
+    axis, dtype = c.axis("axis", -1), TYPES[c.text("output_indices_dtype", "int32", tuple(TYPES))]
+    values_only = not c.flag("return_indices", True)
+    made = op.topk(c.x, k=min(count, c.size(axis, "`k`")), axis=axis, ret_type="both", is_ascend=c.flag("ascending"),
+                   dtype="int32")  # fmt: skip
+    return [made[0]] if values_only else [made[0], cast(made[1], dtype)]
+
+
+def argsort(c: Operation):
+    return op.argsort(c.x, axis=c.axis("axis", -1), is_ascend=c.flag("ascending"), dtype="int32")
+
+
+def non_zero(c: Operation):
+    return op.cast(op.argwhere(op.not_equal(c.x, c.number(0)) if c.dtype != "bool" else c.x), "int32")
