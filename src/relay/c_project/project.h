@@ -43,8 +43,8 @@ struct Project {
 };
 
 // The properties of a program that no C project can have, all of them: calls of other libraries, sizes that are not
-// constant. Empty if there are none.
-Diagnostics refusals(const runtime::Program& program);
+// constant. Empty if there are none. `what`: of which the messages speak.
+Diagnostics refusals(const runtime::Program& program, std::string_view what = "a C project");
 
 // True for a name that `Options::name` may have.
 bool is_c_name(const std::string& name);

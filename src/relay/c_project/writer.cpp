@@ -27,7 +27,7 @@ static bool mentions(const runtime::SizeExpr& e, size_t variable) {
   });
 }
 
-Diagnostics refusals(const runtime::Program& program) {
+Diagnostics refusals(const runtime::Program& program, std::string_view what) {
   Diagnostics out;
   const runtime::Signature s = program.is_graph() ? runtime::graph_signature(program) : program.signature;
   for (size_t v = 0; v < s.variables.size(); ++v) {
@@ -36,20 +36,20 @@ Diagnostics refusals(const runtime::Program& program) {
       if (std::any_of(port.shape.begin(), port.shape.end(), [&](const auto& e) { return mentions(e, v); }))
         inputs.push_back(format("`{}`", port.name));
     if (inputs.empty()) continue;  // of a result that an operator decides
-    out.push_back(not_supported(format("a C project has constant sizes, but `{}` of input {} is known only at run time",
+    out.push_back(not_supported(format("{} has constant sizes, but `{}` of input {} is known only at run time", what,
                                        s.variables[v], join(inputs, ", ")),
                                 "fix the shape of the input: --shape NAME=1,3,224,224"));
   }
   if (program.devices.size() > 1)
     out.push_back(
-        not_supported(format("a C project has one memory, but the program also uses {}", str(program.devices[1])),
+        not_supported(format("{} has one memory, but the program also uses {}", what, str(program.devices[1])),
                       "compile without --devices, or remove on_device from the program"));
   for (const Segment& segment : program.segments)
     for (const Step& step : segment.steps) {
       if (step.kind != Step::Kind::External) continue;
       const runtime::ExternalEntry& called = program.externals[step.kernel];
       out.push_back(not_supported(
-          format("a C project calls no other library, but `{}` of {} is called", called.symbol, called.library),
+          format("{} calls no other library, but `{}` of {} is called", what, called.symbol, called.library),
           "compile without --external"));
     }
   return out;

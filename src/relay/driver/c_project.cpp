@@ -98,36 +98,42 @@ Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std:
   return input::tensors_of(inputs.values);
 }
 
-Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options) {
-  RELAY_RETURN_IF_ERROR(check_c_project(compiled));
-  const TargetDesc& target = compiled.report.target;
-  RELAY_ASSIGN(const TargetDesc host, recorder(target));
+Result<Recorded> record(const Compiled& compiled, std::vector<Tensor> inputs) {
+  RELAY_ASSIGN(const TargetDesc host, recorder(compiled.report.target));
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                codegen::jit(compiled.built.kernels, host, compiled.report.threads));
-  RELAY_ASSIGN(const std::shared_ptr<const runtime::Program> ready,
-               runtime::with_constants(compiled.built.program, library.get()));
-  runtime::Program lent = *ready;
+  Recorded out;
+  RELAY_ASSIGN(out.program, runtime::with_constants(compiled.built.program, library.get()));
+  runtime::Program lent = *out.program;
   lent.donations.clear();  // the recorded inputs are still needed
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
                runtime::Executable::create(std::make_shared<const runtime::Program>(std::move(lent)), library,
                                            {.threads = compiled.report.threads}));
-  CProject out;
-  out.recording.inputs = std::move(inputs);
-  Result<std::vector<Tensor>> outputs = executable->run(out.recording.inputs);
+  out.run.inputs = std::move(inputs);
+  Result<std::vector<Tensor>> outputs = executable->run(out.run.inputs);
   if (!outputs) {
     Diagnostics errors = outputs.errors();
     errors[0].notes.push_back("the self-test records a run; --input NAME=VALUE gives it other inputs than random ones");
     return errors;
   }
-  out.recording.outputs = *std::move(outputs);
-  options.target = target.name, options.version = version;
-  options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
-  options.keep_lanes = target.vector_bytes > 8;
-  RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, options));
+  out.run.outputs = *std::move(outputs);
   return out;
 }
 
-Status save(const c_project::Project& project, const std::string& folder) {
+Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options) {
+  RELAY_RETURN_IF_ERROR(check_c_project(compiled));
+  const TargetDesc& target = compiled.report.target;
+  RELAY_ASSIGN(Recorded recorded, record(compiled, std::move(inputs)));
+  options.target = target.name, options.version = version;
+  options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
+  options.keep_lanes = target.vector_bytes > 8;
+  CProject out;
+  out.recording = std::move(recorded.run);
+  RELAY_ASSIGN(out.project, c_project::write(*recorded.program, compiled.built.kernels, out.recording, options));
+  return out;
+}
+
+Status save(const std::map<std::string, std::string>& files, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
@@ -137,7 +143,7 @@ Status save(const c_project::Project& project, const std::string& folder) {
                       {},
                       {},
                       "give a folder that exists or can be made"};
-  for (const auto& [name, text] : project.files)
+  for (const auto& [name, text] : files)
     RELAY_RETURN_IF_ERROR(write_file((std::filesystem::path(folder) / name).string(), text));
   return ok();
 }

@@ -15,6 +15,13 @@ Status check_c_project(const Compiled& compiled);
 // The inputs of the recorded run. `texts`: arguments of --input; the other inputs are random.
 Result<std::vector<Tensor>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts);
 
+// A program with the values of all constants, and the arrays of one run as machines without multiply-adds compute them.
+struct Recorded {
+  std::shared_ptr<const runtime::Program> program;
+  c_project::Recording run;
+};
+Result<Recorded> record(const Compiled& compiled, std::vector<Tensor> inputs);
+
 struct CProject {
   c_project::Project project;
   c_project::Recording recording;
@@ -23,7 +30,7 @@ struct CProject {
 // compiled to donate for a result.
 Result<CProject> c_project(const Compiled& compiled, std::vector<Tensor> inputs, c_project::Options options);
 
-// Writes the files into a folder, which is made if necessary.
-Status save(const c_project::Project& project, const std::string& folder);
+// Writes files (contents by name) into a folder, which is made if necessary.
+Status save(const std::map<std::string, std::string>& files, const std::string& folder);
 
 }  // namespace relay::driver

@@ -364,7 +364,8 @@ static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Art
                                                                   {FileForm::SharedLibrary, "so"},
                                                                   {FileForm::Object, "obj"},
                                                                   {FileForm::CSource, "c"},
-                                                                  {FileForm::CProject, "c-project"}};
+                                                                  {FileForm::CProject, "c-project"},
+                                                                  {FileForm::JsPackage, "wasm"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
@@ -396,13 +397,13 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path) {
                        .backend = backend},
                       {{report_note, json(compiled.report, false)}, {interface_note, interface_text(compiled.module)}},
                       path);
-  if (form == FileForm::CProject)
+  if (form == FileForm::CProject || form == FileForm::JsPackage)
     return Diagnostic{DiagnosticKind::bad_option,
-                      "a C project is written by the command line only",
+                      "a folder is written by the command line only",
                       {},
                       {},
                       {},
-                      format("relay compile MODEL --emit c-project -o {}", path)};
+                      format("relay compile MODEL --emit {} -o {}", name(form), path)};
   if (form == FileForm::CSource) {
     const std::shared_ptr<codegen::Backend> writer = codegen::is_opencl(target) ? backend : codegen::c99_backend();
     RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));

@@ -126,9 +126,11 @@ enum class FileForm : uint8_t {
   SharedLibrary,  // only the kernels
   Object,
   CSource,   // as C99
-  CProject,  // a folder: the whole program as C99 (c_project.h), which save() does not write
+  // Folders with the whole program, which save() does not write:
+  CProject,   // as C99 (c_project.h)
+  JsPackage,  // as WebAssembly, for browsers and Node (js_package.h)
 };
-const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "c-project"
+const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "c-project", "wasm"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
 // The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
 FileForm form_for(const std::string& path);

@@ -9,6 +9,7 @@
 #include "relay/target/opencl/opencl.h"
 #include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
+#include "relay/target/wasm/wasm.h"
 #include "relay/target/x86/x86.h"
 
 namespace relay::driver {

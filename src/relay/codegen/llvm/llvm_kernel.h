@@ -35,6 +35,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
 Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel> prepared,
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine);
+// The object file of a module.
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine);
 // Machine code of a module made by llc, for a processor whose back end is not linked in: an object file or assembly
 // text.
 Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);
