@@ -12,6 +12,7 @@
 #include "relay/base/bytes.h"
 #include "relay/codegen/llvm/link.h"
 #include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/llvm/wasm_library.h"
 
 namespace relay::codegen {
 
@@ -39,6 +40,7 @@ class RunWriter {
       : program_(program), target_(target), module_(module), b_(module.getContext()) {}
 
   void write() {
+    add_wasm_library(module_, [&](Function& f) { set_attributes(f); });
     for (const WasmBlock& block : program_.blocks) blocks_.push_back(global(block));
     run_ = function(wasm_run, b_.getInt32Ty(), {}, GlobalValue::ExternalLinkage);
     b_.SetInsertPoint(BasicBlock::Create(module_.getContext(), "entry", run_));
@@ -65,11 +67,15 @@ class RunWriter {
 
   Function* function(const std::string& name, Type* result, std::vector<Type*> args, GlobalValue::LinkageTypes linkage) {
     Function* made = Function::Create(FunctionType::get(result, args, false), linkage, name, module_);
-    std::string features;
-    for (const std::string& f : target_.features) features += (features.empty() ? "" : ",") + f;
-    made->addFnAttr("target-cpu", target_.cpu);
-    made->addFnAttr("target-features", features);
+    set_attributes(*made);
     return made;
+  }
+
+  void set_attributes(Function& f) {
+    std::string features;
+    for (const std::string& name : target_.features) features += (features.empty() ? "" : ",") + name;
+    f.addFnAttr("target-cpu", target_.cpu);
+    f.addFnAttr("target-features", features);
   }
 
   GlobalVariable* global(const WasmBlock& block) {
