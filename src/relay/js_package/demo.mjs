@@ -90,12 +90,16 @@ class PictureInput {
   draw(boxes) {
     const context = this.canvas.getContext("2d"), { width, height } = this.sizes;
     context.putImageData(this.pixels, 0, 0);
-    context.strokeStyle = context.fillStyle = "#ff4040";
+    const size = Math.max(11, width / 25);
     context.lineWidth = Math.max(2, width / 160);
-    context.font = `${Math.max(11, width / 25)}px system-ui, sans-serif`;
+    context.font = `${size}px system-ui, sans-serif`;
     for (const { score, box: [left, top, right, bottom] } of boxes) {
+      context.strokeStyle = context.fillStyle = "#d32020";
       context.strokeRect(left * width, top * height, (right - left) * width, (bottom - top) * height);
-      context.fillText(`${Math.round(100 * score)} %`, left * width + 2, Math.max(top * height - 4, 12));
+      const text = `${Math.round(100 * score)} %`, y = Math.max(top * height, 1.3 * size);
+      context.fillRect(left * width - 1, y - 1.3 * size, context.measureText(text).width + 8, 1.3 * size);
+      context.fillStyle = "#ffffff";
+      context.fillText(text, left * width + 3, y - 0.3 * size);
     }
   }
 }
@@ -124,7 +128,8 @@ class NumbersInput {
   }
 
   write(to, name, model) {
-    const values = this.values ?? this.text.value.split(/[\s,;]+/).filter(Boolean).map(Number);
+    const values = this.values ?? this.text.value.split(/[\s,;]+/).filter(Boolean)
+      .map((text) => (Number.isNaN(Number(text)) && text !== "NaN" ? text : Number(text)));
     model.set({ [name]: values });
   }
 }

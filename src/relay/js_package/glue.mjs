@@ -4,7 +4,7 @@
 //   const model = await load();
 //   const outputs = model.run(inputs);      // typed arrays by name, row by row
 //
-// Written by Relay; model.d.ts has the types.
+// Written by Relay; model.d.mts has the types.
 
 const description = @DESCRIPTION@;
 
@@ -39,13 +39,17 @@ async function bytesOf(source) {
   return response.arrayBuffer();
 }
 
+const needs = description.target === "wasm32-relaxed"
+  ? "It needs an engine with relaxed SIMD, such as Chrome 114 and Node 22; --target wasm32-simd128 is for all"
+  : "It needs an engine with SIMD: browsers since 2023, Node 16.4";
+
 async function compiled(source) {
   if (source instanceof WebAssembly.Module) return source;
   const bytes = await bytesOf(source);
   try {
     return await WebAssembly.compile(bytes);
   } catch (error) {
-    throw new ModelError(`model.wasm is refused: ${error.message}. It needs an engine with SIMD (all browsers since 2023, Node 16)`);
+    throw new ModelError(`model.wasm is refused: ${error.message}. ${needs}`);
   }
 }
 

@@ -173,8 +173,10 @@ class Builder {
                                  .least = from_end ? -extent : 0,
                                  .end = extent,
                                  .failure = static_cast<uint32_t>(out_.failures.size())});
+      // Without folders: a package does not depend on where its model was.
+      const std::string file = check.place.substr(check.place.rfind('/') + 1);
       out_.failures.push_back(format("an index of {} is out of range: expected {} to {}{}", op, from_end ? -extent : 0,
-                                     extent - 1, check.place.empty() ? "" : ", at " + check.place));
+                                     extent - 1, file.empty() ? "" : ", at " + file));
     }
   }
 

@@ -80,7 +80,7 @@ class Writer {
     Package out;
     RELAY_ASSIGN(out.files["model.wasm"], codegen::wasm_module(object, module.program, target_));
     out.files["model.mjs"] = filled(glue_text, "@DESCRIPTION@", description.dump(2));
-    out.files["model.d.ts"] = declarations();
+    out.files["model.d.mts"] = declarations();
     out.files["package.json"] = manifest();
     out.files["index.html"] = page_text;
     out.files["demo.mjs"] = page_script_text;
@@ -192,7 +192,7 @@ export function load(options?: { module?: Source | WebAssembly.Module; weights?:
   }
 
   std::string manifest() const {
-    json files = {"model.mjs", "model.d.ts", "model.wasm"};
+    json files = {"model.mjs", "model.d.mts", "model.wasm"};
     if (options_.weights_file) files.push_back("model.weights");
     return json{{"name", options_.name},
                 {"version", "1.0.0"},
@@ -200,8 +200,8 @@ export function load(options?: { module?: Source | WebAssembly.Module; weights?:
                                        options_.version)},
                 {"type", "module"},
                 {"main", "./model.mjs"},
-                {"types", "./model.d.ts"},
-                {"exports", {{".", {{"types", "./model.d.ts"}, {"default", "./model.mjs"}}},
+                {"types", "./model.d.mts"},
+                {"exports", {{".", {{"types", "./model.d.mts"}, {"default", "./model.mjs"}}},
                              {"./model.wasm", "./model.wasm"}}},
                 {"files", files},
                 {"scripts", {{"test", "node test.mjs"}}},
