@@ -3,7 +3,7 @@
 
 # The LLVM back ends that are linked in, and the parts of LLVM that codegen and lld use. Archives: what is not referenced
 # is not linked, so a generous list costs nothing.
-set(RELAY_LLVM_TARGETS X86 AArch64 RISCV NVPTX)
+set(RELAY_LLVM_TARGETS X86 AArch64 RISCV NVPTX WebAssembly)
 set(RELAY_LLVM_COMPONENTS Core Support TargetParser MC Target CodeGen OrcJIT Passes TransformUtils Linker
     BitWriter BitReader Object SupportLSP)
 set(RELAY_LLD_COMPONENTS BinaryFormat BitWriter Core DebugInfoDWARF Demangle DTLTO LTO MC Object Option Passes Support
@@ -83,14 +83,16 @@ macro(relay_find_external external out)
       relay_find_llvm()
       llvm_map_components_to_libnames(relay_llvm_libraries ${RELAY_LLD_COMPONENTS})
       target_include_directories(${${out}} SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-      foreach(relay_lld_part lldELF lldCommon)
+      foreach(relay_lld_part lldELF lldWasm lldCommon)
         add_library(relay_external_${relay_lld_part} STATIC IMPORTED GLOBAL)
         set_target_properties(relay_external_${relay_lld_part} PROPERTIES
                               IMPORTED_LOCATION ${LLVM_LIBRARY_DIR}/lib${relay_lld_part}.a
                               INTERFACE_LINK_LIBRARIES "${relay_llvm_libraries};z;zstd")
       endforeach()
-      target_link_libraries(relay_external_lldELF INTERFACE relay_external_lldCommon)
-      target_link_libraries(${${out}} INTERFACE relay_external_lldELF)
+      foreach(relay_lld_part lldELF lldWasm)
+        target_link_libraries(relay_external_${relay_lld_part} INTERFACE relay_external_lldCommon)
+        target_link_libraries(${${out}} INTERFACE relay_external_${relay_lld_part})
+      endforeach()
     else()
       message(FATAL_ERROR "${external} is named in LAYERS; cmake/externals.cmake does not say how to find it")
     endif()

@@ -247,8 +247,8 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
   if (name == "program") return runtime::str(*compiled.built.program);
   if (name == "relay") return text::str(compiled.module, {.version = false});
   const std::pair<const char*, driver::Stage> stages[] = {
-      {"te", driver::Stage::Te}, {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
-      {"c", driver::Stage::C},   {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly},
+      {"te", driver::Stage::Te},  {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
+      {"c", driver::Stage::C},    {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly},
       {"ptx", driver::Stage::Ptx}};
   for (const auto& [known, value] : stages)
     if (name == known)
@@ -352,11 +352,10 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
       .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
       .def_prop_ro("tier", [](const PyCompiled& self) { return runtime::name(self.executable->tier()); })
-      .def(
-          "wait",
-          [](const PyCompiled& self) {
-            run_interruptibly([executable = self.executable] { value_or_throw(executable->wait_for_upgrade()); });
-          })
+      .def("wait",
+           [](const PyCompiled& self) {
+             run_interruptibly([executable = self.executable] { value_or_throw(executable->wait_for_upgrade()); });
+           })
       .def_prop_ro("strings", [](const PyCompiled& self) { return strings_of(interface_of(self)); })
       .def_prop_ro("complex", [](const PyCompiled& self) { return complex_of(interface_of(self)); })
       .def_prop_ro("containers", [](const PyCompiled& self) { return containers_of(interface_of(self)); })

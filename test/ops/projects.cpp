@@ -1,6 +1,7 @@
-// Writes operators' examples as C projects (docs/c-projects.md), for test/anywhere/run.py to build and run:
+// Writes operators' examples as C projects (docs/c-projects.md) or as JavaScript packages (docs/webassembly.md), for
+// test/anywhere/run.py and test/wasm/run.py to build and run:
 //
-//   relay_op_projects FOLDER [--only 'nn.conv.*'] [--first] [--target cortex-m4] [--weights-file]
+//   relay_op_projects FOLDER [--emit wasm] [--only 'nn.conv.*'] [--first] [--target cortex-m4] [--weights-file]
 //
 // FOLDER/case_N: the project of a case, named case_N. FOLDER/cases.json: for each case its name, its folder, or the
 // reason why there is none, and the problem if the recorded outputs are not the evaluator's. --first: one example of
@@ -14,6 +15,7 @@
 
 #include "checks.h"
 #include "relay/driver/c_project.h"
+#include "relay/driver/js_package.h"
 #include "relay/driver/targets.h"
 #include "relay/typing/typing.h"
 
@@ -23,37 +25,50 @@ namespace {
 using nlohmann::json;
 
 struct Settings {
-  std::string folder, only = ".*", target = driver::c_project_target;
+  std::string folder, only = ".*", emit = "c-project", target;
   bool first = false, weights_file = false;
 };
 
-Result<driver::CProject> project_of(const ExampleCase& c, const Tensors& inputs, const std::string& name,
-                                    const Settings& settings) {
+// The files of a case, and the outputs that were recorded for its self-test.
+struct Written {
+  std::map<std::string, std::string> files;
+  Tensors outputs;
+};
+
+Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::string& name,
+                        const Settings& settings) {
   ir::Module module;
   module.functions["main"] = eval::function(c);
   driver::Options options;
   RELAY_ASSIGN(options.lower.target, driver::find_target(settings.target));
   driver::prepare_for_c(options), options.run.threads = 1;
   RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(module, options));
-  c_project::Options how;
-  how.name = name, how.model = c.name, how.weights_file = settings.weights_file;
   std::vector<runtime::Value> values;
   for (const Tensor& t : inputs) values.push_back(runtime::Value::tensor(t));
-  return driver::c_project(compiled, std::move(values), how);
+  if (settings.emit == "wasm") {
+    RELAY_ASSIGN(
+        driver::JsPackage made,
+        driver::js_package(compiled, values, {.name = name, .model = c.name, .weights_file = settings.weights_file}));
+    return Written{std::move(made.package.files), std::move(made.recording.outputs)};
+  }
+  c_project::Options how;
+  how.name = name, how.model = c.name, how.weights_file = settings.weights_file;
+  RELAY_ASSIGN(driver::CProject made, driver::c_project(compiled, values, how));
+  return Written{std::move(made.project.files), std::move(made.recording.outputs)};
 }
 
 json row(const ExampleCase& c, const std::string& name, const Settings& settings) {
   json out{{"case", c.name}, {"folder", nullptr}, {"refused", nullptr}, {"problem", nullptr}};
   const Tensors inputs = eval::example_inputs(c);
-  const Result<driver::CProject> made = project_of(c, inputs, name, settings);
+  const Result<Written> made = written(c, inputs, name, settings);
   if (!made) {
     out["refused"] = made.errors()[0].message;
     return out;
   }
   const Result<Tensors> want = evaluated(eval::function(c), inputs);
-  const Problem problem = want ? difference(made->recording.outputs, *want, c.example->ulps) : render(want.errors());
+  const Problem problem = want ? difference(made->outputs, *want, c.example->ulps) : render(want.errors());
   if (!problem.empty()) out["problem"] = problem;
-  const Status saved = driver::save(made->project, settings.folder + "/" + name);
+  const Status saved = driver::save(made->files, settings.folder + "/" + name);
   if (!saved) out["problem"] = render(saved.errors());
   out["folder"] = name;
   return out;
@@ -81,12 +96,15 @@ int write_all(const Settings& settings) {
 
 int main(int argc, char** argv) {
   relay::proofs::Settings settings;
-  CLI::App app("Writes operators' examples as C projects");
+  CLI::App app("Writes operators' examples as C projects or JavaScript packages");
   app.add_option("FOLDER", settings.folder)->required();
   app.add_option("--only", settings.only, "Regular expression for names of operators");
+  app.add_option("--emit", settings.emit)->check(CLI::IsMember({"c-project", "wasm"}));
   app.add_option("--target", settings.target);
   app.add_flag("--first", settings.first, "One example of each operator");
   app.add_flag("--weights-file", settings.weights_file);
   CLI11_PARSE(app, argc, argv);
+  if (settings.target.empty())
+    settings.target = settings.emit == "wasm" ? relay::driver::js_package_target : relay::driver::c_project_target;
   return relay::proofs::write_all(settings);
 }

@@ -33,8 +33,8 @@ std::string GraphWriter::interface_sizes() const {
   std::string out;
   for (const auto& [what, list] : {std::pair{"input", &inputs_}, {"output", &outputs_}, {"state", &state_}})
     for (const Argument& a : *list)
-      out += format("/* {} {}: {} */\n#define {}_{}_{} ({})\n", what, a.origin.substr(0, a.origin.find("*/")), type_of(a),
-                    prefix_, upper_case(a.name), has_constant_shape(a) ? "ELEMENTS" : "MOST_ELEMENTS",
+      out += format("/* {} {}: {} */\n#define {}_{}_{} ({})\n", what, a.origin.substr(0, a.origin.find("*/")),
+                    type_of(a), prefix_, upper_case(a.name), has_constant_shape(a) ? "ELEMENTS" : "MOST_ELEMENTS",
                     *element_count(memory().plan.shapes[a.array]));
   return out;
 }
@@ -47,8 +47,8 @@ std::string GraphWriter::header() const {
                                   prefix_);
   out += format("#define {} \"{}\" /* of Relay */\n", macro("VERSION"), options_.version);
   out += format("/* Memory for the intermediate values of one run, aligned to {}_ALIGNMENT. */\n", prefix_);
-  out += format("#define {} {}\n#define {} {}\n", macro("WORKSPACE_BYTES"), memory().workspace_bytes, macro("ALIGNMENT"),
-                workspace_alignment);
+  out += format("#define {} {}\n#define {} {}\n", macro("WORKSPACE_BYTES"), memory().workspace_bytes,
+                macro("ALIGNMENT"), workspace_alignment);
   out += format("#define {} {}\n", macro("CONSTANT_BYTES"), weight_bytes_);
   if (has_weights_argument())
     out += format(

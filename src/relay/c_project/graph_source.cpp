@@ -11,8 +11,8 @@ using runtime::SizeExpr;
 
 void GraphWriter::name_interface() {
   Identifiers names;
-  for (const char* taken : {"state", "weights", "workspace", "workspace_bytes", "memory", "status", "repetition", "slice",
-                            "each", "all", "extent", "extents", "arguments"})
+  for (const char* taken : {"state", "weights", "workspace", "workspace_bytes", "memory", "status", "repetition",
+                            "slice", "each", "all", "extent", "extents", "arguments"})
     names.reserve(taken);
   const Memory& m = memory();
   auto ours = [&](const std::string& name) {

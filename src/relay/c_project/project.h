@@ -19,16 +19,16 @@
 namespace relay::c_project {
 
 struct Options {
-  std::string name = "model";  // begins the names of files, functions and constants: a C identifier
-  std::string model, target;   // for the texts: the model's file, the machine that it was scheduled for
-  std::string version;         // of Relay
-  bool weights_file = false;   // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
-  bool big_endian = false;     // the byte order of that file
-  int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
-  bool library_math = false;   // exp, tanh and similar functions are the C library's
-  bool keep_lanes = false;     // codegen::CFunctionOptions
+  std::string name = "model";             // begins the names of files, functions and constants: a C identifier
+  std::string model, target;              // for the texts: the model's file, the machine that it was scheduled for
+  std::string version;                    // of Relay
+  bool weights_file = false;              // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
+  bool big_endian = false;                // the byte order of that file
+  int64_t memory_limit = 0;               // bytes of the workspace; 0: unlimited
+  bool library_math = false;              // exp, tanh and similar functions are the C library's
+  bool keep_lanes = false;                // codegen::CFunctionOptions
   std::map<std::string, int64_t> most{};  // upper bounds of shape variables, by name
-  int64_t arena_bytes = 0;     // of a program with functions: memory for values and frames
+  int64_t arena_bytes = 0;                // of a program with functions: memory for values and frames
   bool arena_bytes_are_measured = false;
 };
 
@@ -42,8 +42,8 @@ struct Recorded {
 
 // The values of one run of the program, for the self-test.
 struct Recording {
-  std::vector<Tensor> inputs, outputs;         // of a graph
-  std::vector<int64_t> sizes{};                // of its shape variables
+  std::vector<Tensor> inputs, outputs;           // of a graph
+  std::vector<int64_t> sizes{};                  // of its shape variables
   std::vector<Recorded> arguments{}, results{};  // of a program with functions, by port
 };
 
@@ -56,8 +56,8 @@ struct Project {
 };
 
 // The properties of a program that no C project can have, all of them: calls of other libraries, sizes without an upper
-// bound. Empty if there are none.
-Diagnostics refusals(const runtime::Program& program, const Options& options);
+// bound. Empty if there are none. `what`: of which the messages speak.
+Diagnostics refusals(const runtime::Program& program, const Options& options, std::string_view what = "a C project");
 
 // True for a name that `Options::name` may have.
 bool is_c_name(const std::string& name);
@@ -65,7 +65,7 @@ bool is_c_name(const std::string& name);
 // `program`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
 // Program::kernels. A donated input (Program::donations) with a result is state. If the workspace would exceed its
 // limit, the steps get the order that needs the least memory; out_of_memory if that is still too much.
-Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels, const Recording& recording,
-                      const Options& options);
+Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels,
+                      const Recording& recording, const Options& options);
 
 }  // namespace relay::c_project

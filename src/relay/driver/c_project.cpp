@@ -39,8 +39,7 @@ static Diagnostics sizes_of_values(const ir::Module& module) {
       const std::string message = format(
           "a C project has constant sizes, but that of the result of `{}` depends on values", op->def->part_of->name);
       if (seen.emplace(message, place_text(e->span)).second)
-        out.push_back(
-            not_in_c(message, e->span, "use an operator whose result has a constant size, such as `where`"));
+        out.push_back(not_in_c(message, e->span, "use an operator whose result has a constant size, such as `where`"));
     });
   return out;
 }
@@ -52,8 +51,9 @@ static Diagnostics arrays_of_values(const runtime::Program& program) {
     for (const runtime::Instruction& in : f.code) {
       if (in.op != runtime::Op::MakeTensor) continue;
       const std::string name = in.list.count > 0 ? format("`{}`", f.messages[f.lists[in.list.begin]]) : "an operator";
-      out.push_back(not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name),
-                             {}, "use an operator whose result has a constant size, such as `where`"));
+      out.push_back(
+          not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name), {},
+                   "use an operator whose result has a constant size, such as `where`"));
     }
   return out;
 }
@@ -85,8 +85,8 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
     if (errors.empty()) errors = arrays_of_values(program);
     for (Diagnostic& d : ports_without_c(program)) errors.push_back(std::move(d));
     if (options.weights_file)
-      errors.push_back(not_in_c("the constants of a program with functions are C arrays", {},
-                                "leave out --weights-file"));
+      errors.push_back(
+          not_in_c("the constants of a program with functions are C arrays", {}, "leave out --weights-file"));
     if (options.memory_limit > 0)
       errors.push_back(not_in_c("--memory-limit applies to networks without functions", {},
                                 "give the memory for values with --arena"));
@@ -94,12 +94,13 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
   const std::vector<std::string> sizes = program.is_graph() ? program.graph().variables : program.signature.variables;
   for (const auto& [name, most] : options.most)
     if (std::find(sizes.begin(), sizes.end(), name) == sizes.end())
-      return Diagnostic{DiagnosticKind::bad_option,
-                        format("--max names the size `{}`, which the inputs do not have", name),
-                        {},
-                        {},
-                        {},
-                        sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("--max names the size `{}`, which the inputs do not have", name),
+          {},
+          {},
+          {},
+          sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
   for (Diagnostic& d : c_project::refusals(program, options)) errors.push_back(std::move(d));
   if (errors.empty()) return ok();
   return errors;
@@ -126,7 +127,8 @@ Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, co
     const bool is_given = std::any_of(texts.begin(), texts.end(),
                                       [&](const std::string& text) { return starts_with(text, port.name + "="); });
     if (!port.is_tensor || !is_symbolic || is_given) continue;
-    if (const std::optional<Shape> shape = port.shape(most)) shapes.push_back(format("{}={}", port.name, join(*shape, ",")));
+    if (const std::optional<Shape> shape = port.shape(most))
+      shapes.push_back(format("{}={}", port.name, join(*shape, ",")));
   }
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {.inputs = texts, .shapes = shapes}, typed));
   return std::move(inputs.values);
@@ -174,40 +176,47 @@ static Status record_program(runtime::Executable& executable, const std::vector<
   return ok();
 }
 
-Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options) {
-  RELAY_RETURN_IF_ERROR(check_c_project(compiled, options));
-  const TargetDesc& target = compiled.report.target;
-  RELAY_ASSIGN(const TargetDesc host, recorder(target));
+Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs) {
+  RELAY_ASSIGN(const TargetDesc host, recorder(compiled.report.target));
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                codegen::jit(compiled.built.kernels, host, compiled.report.threads));
-  RELAY_ASSIGN(const std::shared_ptr<const runtime::Program> ready,
-               runtime::with_constants(compiled.built.program, library.get()));
-  runtime::Program lent = *ready;
+  Recorded out;
+  RELAY_ASSIGN(out.program, runtime::with_constants(compiled.built.program, library.get()));
+  runtime::Program lent = *out.program;
   lent.donations.clear();  // the recorded inputs are still needed
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
                runtime::Executable::create(std::make_shared<const runtime::Program>(std::move(lent)), library,
                                            {.threads = compiled.report.threads}));
-  CProject out;
-  const Status status = ready->is_graph() ? record_graph(*executable, inputs, out.recording)
-                                          : record_program(*executable, inputs, out.recording);
+  const Status status = out.program->is_graph() ? record_graph(*executable, inputs, out.run)
+                                                : record_program(*executable, inputs, out.run);
   if (!status) {
     Diagnostics errors = status.errors();
     errors[0].notes.push_back("the self-test records a run; --input NAME=VALUE gives it other inputs than random ones");
     return errors;
   }
-  options.target = target.name, options.version = version;
-  options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
-  options.keep_lanes = target.vector_bytes > 8;
-  if (!ready->is_graph() && options.arena_bytes == 0) {
-    RELAY_ASSIGN(options.arena_bytes, rehearsed_arena_bytes(*ready, library, inputs));
-    options.arena_bytes = (options.arena_bytes + 63) / 64 * 64;
-    options.arena_bytes_are_measured = true;
-  }
-  RELAY_ASSIGN(out.project, c_project::write(*ready, compiled.built.kernels, out.recording, options));
+  out.library = std::move(library);
   return out;
 }
 
-Status save(const c_project::Project& project, const std::string& folder) {
+Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options) {
+  RELAY_RETURN_IF_ERROR(check_c_project(compiled, options));
+  const TargetDesc& target = compiled.report.target;
+  RELAY_ASSIGN(Recorded recorded, record(compiled, inputs));
+  options.target = target.name, options.version = version;
+  options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
+  options.keep_lanes = target.vector_bytes > 8;
+  if (!recorded.program->is_graph() && options.arena_bytes == 0) {
+    RELAY_ASSIGN(options.arena_bytes, rehearsed_arena_bytes(*recorded.program, recorded.library, inputs));
+    options.arena_bytes = (options.arena_bytes + 63) / 64 * 64;
+    options.arena_bytes_are_measured = true;
+  }
+  CProject out;
+  out.recording = std::move(recorded.run);
+  RELAY_ASSIGN(out.project, c_project::write(*recorded.program, compiled.built.kernels, out.recording, options));
+  return out;
+}
+
+Status save(const std::map<std::string, std::string>& files, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error)
@@ -217,7 +226,7 @@ Status save(const c_project::Project& project, const std::string& folder) {
                       {},
                       {},
                       "give a folder that exists or can be made"};
-  for (const auto& [name, text] : project.files)
+  for (const auto& [name, text] : files)
     RELAY_RETURN_IF_ERROR(write_file((std::filesystem::path(folder) / name).string(), text));
   return ok();
 }

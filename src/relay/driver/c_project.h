@@ -21,6 +21,14 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
 Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts,
                                                     const std::map<std::string, int64_t>& most);
 
+// A program with the values of all constants, and the arrays of one run as machines without multiply-adds compute them.
+struct Recorded {
+  std::shared_ptr<const runtime::Program> program;
+  std::shared_ptr<codegen::KernelLibrary> library;
+  c_project::Recording run;
+};
+Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs);
+
 struct CProject {
   c_project::Project project;
   c_project::Recording recording;
@@ -29,7 +37,7 @@ struct CProject {
 // compiled to donate for a result.
 Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options);
 
-// Writes the files into a folder, which is made if necessary.
-Status save(const c_project::Project& project, const std::string& folder);
+// Writes files (contents by name) into a folder, which is made if necessary.
+Status save(const std::map<std::string, std::string>& files, const std::string& folder);
 
 }  // namespace relay::driver

@@ -89,8 +89,7 @@ static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, i
   return codegen::llvm_backend(target, threads, tier);
 }
 
-static std::shared_ptr<codegen::Backend> new_backend(const Options& options,
-                                                     runtime::Tier tier = runtime::Tier::Full) {
+static std::shared_ptr<codegen::Backend> new_backend(const Options& options, runtime::Tier tier = runtime::Tier::Full) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
   return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier);
@@ -375,9 +374,8 @@ Status make_executable(Compiled& compiled, const Options& options) {
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
   if (compiled.tier == runtime::Tier::Fast && options.run.tier == Tier::Auto)
     compiled.executable->set_upgrade(upgrade(
-        compiled.executable->code(), [program = without_executable(compiled), options] {
-          return kernels_of(with_full_code(program, options));
-        }));
+        compiled.executable->code(),
+        [program = without_executable(compiled), options] { return kernels_of(with_full_code(program, options)); }));
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   compiled.report.executor = compiled.executable->executor();
   return ok();
@@ -398,12 +396,10 @@ static std::string interface_text(const ir::Module& module) {
   return text::str(out);
 }
 
-static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
-                                                                  {FileForm::SharedLibrary, "so"},
-                                                                  {FileForm::Object, "obj"},
-                                                                  {FileForm::CSource, "c"},
-                                                                  {FileForm::Ptx, "ptx"},
-                                                                  {FileForm::CProject, "c-project"}};
+static constexpr std::pair<FileForm, const char*> form_names[] = {
+    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
+    {FileForm::CSource, "c"},         {FileForm::Ptx, "ptx"},          {FileForm::CProject, "c-project"},
+    {FileForm::JsPackage, "wasm"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
@@ -426,9 +422,8 @@ FileForm form_for(const std::string& path) {
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier) {
   const TargetDesc& target = compiled.report.target;
-  const std::shared_ptr<codegen::Backend> backend = compiled.backend && compiled.tier == tier
-                                                        ? compiled.backend
-                                                        : new_backend(target, compiled.report.threads, tier);
+  const std::shared_ptr<codegen::Backend> backend =
+      compiled.backend && compiled.tier == tier ? compiled.backend : new_backend(target, compiled.report.threads, tier);
   if (form == FileForm::Artifact) {
     CompileReport report = compiled.report;
     report.tier = tier;
@@ -442,13 +437,13 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
                        .backend = backend},
                       std::move(notes), path);
   }
-  if (form == FileForm::CProject)
+  if (form == FileForm::CProject || form == FileForm::JsPackage)
     return Diagnostic{DiagnosticKind::bad_option,
-                      "a C project is written by the command line only",
+                      "a folder is written by the command line only",
                       {},
                       {},
                       {},
-                      format("relay compile MODEL --emit c-project -o {}", path)};
+                      format("relay compile MODEL --emit {} -o {}", name(form), path)};
   if (form == FileForm::CSource || form == FileForm::Ptx) {
     if (form == FileForm::Ptx) RELAY_RETURN_IF_ERROR(check_has_ptx(target));
     const bool is_c = form == FileForm::CSource && codegen::device_kind(target) != "opencl";

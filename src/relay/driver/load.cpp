@@ -26,8 +26,10 @@ static constexpr std::string_view artifact_magic("\x89RELAY\r\n", 8);
 
 static constexpr const char* known_forms =
     "ONNX models end in .onnx, Relay programs in .relay, .rly or .txt, models of DarkNet in .cfg, Caffe in .prototxt, "
-    "Caffe2 in .pb, MXNet in -symbol.json, PaddlePaddle in .pdmodel or .json, OneFlow in model.mlir, Core ML in .mlmodel "
-    "or .mlpackage; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs of PyTorch and TorchScript "
+    "Caffe2 in .pb, MXNet in -symbol.json, PaddlePaddle in .pdmodel or .json, OneFlow in model.mlir, Core ML in "
+    ".mlmodel "
+    "or .mlpackage; TFLite, Keras and TensorFlow models, compiled artifacts, exported programs of PyTorch and "
+    "TorchScript "
     "are known by their content";
 
 Result<ModelForm> form_of(const std::string& path) {
@@ -45,7 +47,8 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx or .tflite file, a SavedModel, an .mlpackage, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a SavedModel, an .mlpackage, a Relay program or an "
+        "artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};

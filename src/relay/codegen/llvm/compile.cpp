@@ -43,9 +43,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  // A WebAssembly module has its memory for itself: addresses are constants.
+  const llvm::Triple triple(target.triple);
+  const llvm::Reloc::Model model = triple.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_;
   std::unique_ptr<llvm::TargetMachine> machine(
-      found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
-                                 std::nullopt,
+      found->createTargetMachine(triple, target.cpu, features, options, model, std::nullopt,
                                  tier == Tier::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   machine->setO0WantsFastISel(tier == Tier::Fast);
   return machine;
@@ -55,7 +57,7 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
                                                    const runtime::Program* functions, const TargetDesc& target,
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine) {
   const llvm::Triple triple(target.triple);
-  if (functions && (triple.isRISCV() || !machine))  // LLVM has no guaranteed tail calls for it
+  if (functions && (triple.isRISCV() || triple.isWasm() || !machine))  // no guaranteed tail calls
     return Diagnostic{DiagnosticKind::not_supported,
                       format("the functions of a program cannot be machine code for {}", target.name),
                       {},
@@ -98,13 +100,17 @@ static void add_passes(llvm::TargetMachine& machine, llvm::legacy::PassManager& 
   RELAY_CHECK(!refused, "the target cannot emit this kind of file");
 }
 
-std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
+static std::string code_of(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
   llvm::SmallString<0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager passes;
-  add_passes(machine, passes, stream, llvm::CodeGenFileType::AssemblyFile);
+  add_passes(machine, passes, stream, type);
   passes.run(module);
   return std::string(code.data(), code.size());
+}
+
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine) {
+  return code_of(module, machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 namespace {
@@ -161,7 +167,10 @@ static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const 
   llvm::LLVMContext context;
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
                build_module(prepare_all(kernels), functions, target, context, machine.get()));
-  if (assembly) return machine ? assembly_of(*module, *machine) : foreign_code(*module, target, true);
+  if (assembly) {
+    return machine ? code_of(*module, *machine, llvm::CodeGenFileType::AssemblyFile)
+                   : foreign_code(*module, target, true);
+  }
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);

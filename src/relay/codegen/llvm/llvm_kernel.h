@@ -37,8 +37,9 @@ Result<std::unique_ptr<llvm::Module>> build_module(std::span<const loop::Kernel>
                                                    llvm::LLVMContext& context, const llvm::TargetMachine* machine);
 // Stops if LLVM finds the module malformed. `what`: for the message.
 void verify_module(const llvm::Module& module, const std::string& what);
-// Assembly of a module, which this changes.
+// Assembly, or the object file, of a module, which this changes.
 std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine);
+std::string object_of(llvm::Module& module, llvm::TargetMachine& machine);
 // Machine code of a module made by llc, for a processor whose back end is not linked in: an object file or assembly
 // text.
 Result<std::string> foreign_code(const llvm::Module& module, const TargetDesc& target, bool assembly);

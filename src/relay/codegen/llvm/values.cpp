@@ -29,7 +29,10 @@ static bool has(const TargetDesc& target, const char* feature) {
 }
 
 Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
-    : b(builder), f16c_(has(target, "+f16c")), long_lanes_to_float_(has(target, "+avx512dq")) {}
+    : b(builder),
+      f16c_(has(target, "+f16c")),
+      long_lanes_to_float_(has(target, "+avx512dq")),
+      relaxed_(has(target, "+relaxed-simd")) {}
 
 static bool is_small_float(DType t) { return t.is_float() && t.bits == 16; }
 static bool is_signed(DType t) { return t.code == DType::Code::Int; }
@@ -353,7 +356,9 @@ Value* Values::int_power(Value* x, Value* y, DType t) {
 }
 
 Value* Values::fma(Value* x, Value* y, Value* z) {
-  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+  // WebAssembly has multiply-adds of vectors only, which round once or twice; a fma would be a call.
+  const ID id = relaxed_ ? llvm::Intrinsic::fmuladd : llvm::Intrinsic::fma;
+  return b.CreateIntrinsic(id, {x->getType()}, {x, y, z});
 }
 
 // The remainder with the sign of y, and the quotient without it: as scalar/eval.cpp has them.

@@ -53,6 +53,7 @@ class Values {
 
   llvm::IRBuilder<>& b;
   bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of 64-bit lanes
+  bool relaxed_;                     // WebAssembly's relaxed SIMD
 };
 
 }  // namespace relay::codegen

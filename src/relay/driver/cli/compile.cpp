@@ -9,6 +9,7 @@
 #include "relay/driver/c_project.h"
 #include "relay/driver/cli/model_options.h"
 #include "relay/driver/cli/outputs.h"
+#include "relay/driver/js_package.h"
 #include "relay/driver/tuning.h"
 #include "relay/input/files.h"
 #include "relay/measure/measure.h"
@@ -20,11 +21,11 @@ struct CompileVerbOptions : ModelOptions {
   std::string output, emit;  // emit: empty if the name of the output decides
   std::string candidates;    // a file to write; empty for none
   bool aot = false, json = false;
-  // of a C project:
+  // of a C project or a JavaScript package:
   c_project::Options project;
   std::vector<std::string> inputs;
   std::string memory_limit, arena;
-  std::vector<std::string> most;  // arguments of --max
+  std::vector<std::string> most;         // arguments of --max
   std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
@@ -43,14 +44,26 @@ static Status wrong_option(std::string message, std::string help) {
 static Status read_bound(const std::string& text, std::map<std::string, int64_t>& most) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals), number = equals == std::string::npos ? "" : text.substr(equals + 1);
-  const bool is_number = !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
   if (name.empty() || !is_number)
     return wrong_option(format("'{}' is not NAME=NUMBER", text), "name a size of the inputs: --max n=128");
   most[name] = std::stoll(number);
   return ok();
 }
 
-static Status read_project_options(CompileVerbOptions& options) {
+static Status check_name(const CompileVerbOptions& options, driver::FileForm form) {
+  const std::string& name = options.project.name;
+  if (form == driver::FileForm::JsPackage && !js_package::is_package_name(name))
+    return wrong_option(format("'{}' cannot be the name of a package", name),
+                        "give a name of lower-case letters, digits, hyphens and underscores");
+  if (form == driver::FileForm::CProject && !c_project::is_c_name(name))
+    return wrong_option(format("'{}' cannot begin names in C", name),
+                        "give a name of letters, digits and underscores that is not a keyword");
+  return ok();
+}
+
+static Status read_project_options(CompileVerbOptions& options, driver::FileForm form) {
   if (!options.memory_limit.empty()) {
     RELAY_ASSIGN(options.project.memory_limit, cache::parse_bytes(options.memory_limit));
   }
@@ -58,12 +71,25 @@ static Status read_project_options(CompileVerbOptions& options) {
     RELAY_ASSIGN(options.project.arena_bytes, cache::parse_bytes(options.arena));
   }
   for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
-  if (!c_project::is_c_name(options.project.name))
-    return wrong_option(format("'{}' cannot begin names in C", options.project.name),
-                        "give a name of letters, digits and underscores that is not a keyword");
-  // Kernels for any processor, unless one is named.
-  if (options.flags.texts["target"].empty()) options.flags.texts["target"] = {driver::c_project_target};
+  RELAY_RETURN_IF_ERROR(check_name(options, form));
+  const bool is_package = form == driver::FileForm::JsPackage;
+  const char* of_c = options.project.library_math ? "--library-math" : !options.most.empty() ? "--max" : "--arena";
+  if (is_package && (options.project.library_math || !options.most.empty() || !options.arena.empty()))
+    return wrong_option(format("{} applies to C projects, but --emit is wasm", of_c), "leave it out");
+  // Kernels for any processor or engine, unless one is named.
+  if (options.flags.texts["target"].empty())
+    options.flags.texts["target"] = {is_package ? driver::js_package_target : driver::c_project_target};
   options.project.model = std::filesystem::path(options.model).filename().string();
+  return ok();
+}
+
+// Writes the folder, and says so.
+static Status save_folder(const CompileVerbOptions& options, const driver::Compiled& compiled,
+                          const std::map<std::string, std::string>& files, const c_project::Sizes& sizes) {
+  RELAY_RETURN_IF_ERROR(driver::save(files, options.output));
+  if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}", options.output, summary(compiled.report),
+                       sizes.constants, sizes.workspace, sizes.state ? format(", {} of state", sizes.state) : ""));
   return ok();
 }
 
@@ -73,25 +99,32 @@ static Status write_project(const CompileVerbOptions& options, const driver::Mod
   RELAY_ASSIGN(std::vector<runtime::Value> inputs,
                driver::recorded_inputs(model.module, options.inputs, options.project.most));
   RELAY_ASSIGN(const driver::CProject written, driver::c_project(compiled, std::move(inputs), options.project));
-  const c_project::Project& project = written.project;
-  RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
-  if (options.json) std::cout << driver::json(compiled.report) << "\n";
-  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}", options.output, summary(compiled.report),
-                       project.sizes.constants, project.sizes.workspace,
-                       project.sizes.state ? format(", {} of state", project.sizes.state) : ""));
-  return ok();
+  return save_folder(options, compiled, written.project.files, written.project.sizes);
+}
+
+static Status write_package(const CompileVerbOptions& options, const driver::Model& model,
+                            const driver::Compiled& compiled) {
+  RELAY_RETURN_IF_ERROR(driver::check_js_package(compiled));
+  RELAY_ASSIGN(const std::vector<runtime::Value> inputs, driver::recorded_inputs(model.module, options.inputs, {}));
+  const c_project::Options& given = options.project;
+  RELAY_ASSIGN(const driver::JsPackage written, driver::js_package(compiled, inputs,
+                                                                   {.name = given.name,
+                                                                    .model = given.model,
+                                                                    .weights_file = given.weights_file,
+                                                                    .memory_limit = given.memory_limit}));
+  return save_folder(options, compiled, written.package.files, written.package.sizes);
 }
 
 static Status compile_to_file(CompileVerbOptions options) {
   const driver::FileForm form =
       options.emit.empty() ? driver::form_for(options.output) : *driver::file_form(options.emit);
   options.emit = driver::name(form);
-  const bool is_project = form == driver::FileForm::CProject;
-  RELAY_RETURN_IF_ERROR(is_project ? read_project_options(options) : check_output_file(options.output));
+  const bool is_project = form == driver::FileForm::CProject || form == driver::FileForm::JsPackage;
+  RELAY_RETURN_IF_ERROR(is_project ? read_project_options(options, form) : check_output_file(options.output));
   if (!is_project && !options.for_project.empty())
-    return wrong_option(
-        format("{} applies to C projects, but --emit is {}", join(options.for_project, ", "), options.emit),
-        "add --emit c-project, or leave it out");
+    return wrong_option(format("{} applies to C projects and JavaScript packages, but --emit is {}",
+                               join(options.for_project, ", "), options.emit),
+                        "add --emit c-project or --emit wasm, or leave it out");
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
@@ -115,7 +148,8 @@ static Status compile_to_file(CompileVerbOptions options) {
   progress.reset();
   print_notes(compiled.report);
   if (!options.candidates.empty()) RELAY_RETURN_IF_ERROR(write_file(options.candidates, driver::tuning_json(compiled)));
-  if (is_project) return write_project(options, model, compiled);
+  if (form == driver::FileForm::CProject) return write_project(options, model, compiled);
+  if (form == driver::FileForm::JsPackage) return write_package(options, model, compiled);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
@@ -132,31 +166,33 @@ static Status compile_to_file(CompileVerbOptions options) {
 
 static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
   c_project::Options& project = options.project;
-  verb.add_option("--name", project.name, "C project: beginning of the names of files, functions and constants")
+  verb.add_option("--name", project.name,
+                  "C project: beginning of the names of files, functions and constants; wasm: name of the package")
       ->type_name("NAME")
       ->capture_default_str();
   verb.add_flag("--weights-file", project.weights_file,
-                "C project: constants in a file to read or map, instead of C arrays");
+                "C project, wasm: constants in a file of their own, instead of in the code");
   verb.add_flag(
       "--library-math", project.library_math,
       "C project: exp, tanh and similar functions of the C library, instead of polynomials with the same bits "
       "on every processor");
   verb.add_option(
           "--memory-limit", options.memory_limit,
-          "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
+          "C project, wasm: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
   verb.add_option("--max", options.most,
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
       ->type_name("NAME=N");
-  verb.add_option("--arena", options.arena,
-                  "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
-                  "with a status code. Default: the need of the recorded run")
-      ->type_name("SIZE");
   verb.add_option(
-          "--input", options.inputs,
-          "C project: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are random (repeat "
-          "for more)")
+          "--arena", options.arena,
+          "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
+          "with a status code. Default: the need of the recorded run")
+      ->type_name("SIZE");
+  verb.add_option("--input", options.inputs,
+                  "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are "
+                  "random (repeat "
+                  "for more)")
       ->type_name("NAME=VALUE");
 }
 
@@ -168,18 +204,21 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       "  relay compile tree.relay -o tree.rart --aot         functions as machine code: runs without the virtual "
       "machine\n"
       "  relay compile model.onnx -o kernels.o               the kernels only\n"
-      "  relay compile model.onnx --emit c-project -o model  the whole network as C99: a folder with its build file");
+      "  relay compile model.onnx --emit c-project -o model  the whole network as C99: a folder with its build file\n"
+      "  relay compile model.onnx --emit wasm -o model       a package for browsers and Node");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_flags(*verb, options->flags);
-  verb->add_option("-o,--output", options->output, "File to write; a folder for c-project")
+  verb->add_option("-o,--output", options->output, "File to write; a folder for c-project and wasm")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--emit", options->emit,
-                   "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
-                   "C99; c-project: the whole network as C99 (docs/c-projects.md). Default: by the file name, so for "
-                   ".so, obj for .o, c for .c, otherwise artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "ptx", "c-project"}));
+  verb->add_option(
+          "--emit", options->emit,
+          "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
+          "C99; ptx: kernels for GPUs of NVIDIA; c-project: the whole network as C99 (docs/c-projects.md); wasm: "
+          "a package for browsers and Node (docs/webassembly.md). Default: by the file name, so for .so, obj "
+          "for .o, c for .c, ptx for .ptx, otherwise artifact")
+      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "ptx", "c-project", "wasm"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
@@ -189,7 +228,8 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--max", "--arena", "--input"})
+    for (const char* flag :
+         {"--name", "--weights-file", "--library-math", "--memory-limit", "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });

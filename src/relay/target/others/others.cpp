@@ -43,7 +43,6 @@ static const Other others_table[] = {
     {{"riscv32", "generic-rv32", "m a f d", 16, RELAY_MIDDLING}, "riscv32-unknown-linux-gnu", true, 32},
     {{"s390x", "z15", "vector", 16, RELAY_MIDDLING}, "s390x-unknown-linux-gnu", true, 32},
     {{"sparcv9", "niagara4", "", 16, RELAY_MIDDLING}, "sparcv9-unknown-linux-gnu", false, 16},
-    {{"wasm32", "generic", "simd128", 16, RELAY_MIDDLING}, "wasm32-unknown-unknown", false, 16},
 };
 #undef RELAY_MIDDLING
 #undef RELAY_SCALAR_CORE

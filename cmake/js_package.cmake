@@ -1,0 +1,15 @@
+# The files of a JavaScript package that are the same for all networks (src/relay/js_package/) as strings of
+# relay_js_package.
+set(folder "${CMAKE_SOURCE_DIR}/src/relay/js_package")
+set(strings "")
+foreach(pair glue:glue.mjs test:test.mjs page:index.html page_script:demo.mjs)
+  string(REPLACE ":" ";" pair "${pair}")
+  list(GET pair 0 name)
+  list(GET pair 1 file)
+  file(READ "${folder}/${file}" content)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${file}")
+  string(APPEND strings "extern const char ${name}_text[] = R\"relay(${content})relay\";\n")
+endforeach()
+file(WRITE "${CMAKE_BINARY_DIR}/js_package_texts.cpp.new" "// Written by cmake/js_package.cmake.\nnamespace relay::js_package {\n${strings}}\n")
+file(COPY_FILE "${CMAKE_BINARY_DIR}/js_package_texts.cpp.new" "${CMAKE_BINARY_DIR}/js_package_texts.cpp" ONLY_IF_DIFFERENT)
+target_sources(relay_js_package PRIVATE "${CMAKE_BINARY_DIR}/js_package_texts.cpp")

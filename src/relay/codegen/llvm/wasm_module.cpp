@@ -1,0 +1,256 @@
+#include "relay/codegen/llvm/wasm_module.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <algorithm>
+#include <map>
+
+#include "relay/base/bytes.h"
+#include "relay/codegen/llvm/link.h"
+#include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/llvm/wasm_library.h"
+
+namespace relay::codegen {
+
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Constant;
+using llvm::ConstantInt;
+using llvm::Function;
+using llvm::FunctionType;
+using llvm::GlobalValue;
+using llvm::GlobalVariable;
+using llvm::Type;
+using llvm::Value;
+
+constexpr uint64_t block_alignment = 64;  // bytes, as the runtime aligns arrays
+constexpr int64_t addressable_bytes = int64_t{1} << 32;
+// Kernels keep small arrays on the stack.
+constexpr const char* stack_bytes = "1048576";
+
+// Writes the function that runs the steps.
+class RunWriter {
+ public:
+  RunWriter(const WasmProgram& program, const TargetDesc& target, llvm::Module& module)
+      : program_(program), target_(target), module_(module), b_(module.getContext()) {}
+
+  void write() {
+    add_wasm_library(module_, [&](Function& f) { set_attributes(f); });
+    for (const WasmBlock& block : program_.blocks) blocks_.push_back(global(block));
+    run_ = function(wasm_run, b_.getInt32Ty(), {}, GlobalValue::ExternalLinkage);
+    b_.SetInsertPoint(BasicBlock::Create(module_.getContext(), "entry", run_));
+    uint32_t next = 0;
+    for (const WasmRepeat& repeat : program_.repeats) {
+      for (; next < repeat.first; ++next) step(program_.steps[next], nullptr);
+      BasicBlock *before = b_.GetInsertBlock(), *loop = block("repeat"), *after = block("repeated");
+      b_.CreateCondBr(b_.getInt1(repeat.times > 0), loop, after);
+      b_.SetInsertPoint(loop);
+      llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
+      number->addIncoming(b_.getInt64(0), before);
+      for (; next < repeat.first + repeat.count; ++next) step(program_.steps[next], number);
+      Value* following = b_.CreateAdd(number, b_.getInt64(1));
+      number->addIncoming(following, b_.GetInsertBlock());
+      b_.CreateCondBr(b_.CreateICmpSLT(following, b_.getInt64(static_cast<uint64_t>(repeat.times))), loop, after);
+      b_.SetInsertPoint(after);
+    }
+    for (; next < program_.steps.size(); ++next) step(program_.steps[next], nullptr);
+    b_.CreateRet(b_.getInt32(0));
+  }
+
+ private:
+  BasicBlock* block(const char* name) { return BasicBlock::Create(module_.getContext(), name, run_); }
+
+  Function* function(const std::string& name, Type* result, std::vector<Type*> args,
+                     GlobalValue::LinkageTypes linkage) {
+    Function* made = Function::Create(FunctionType::get(result, args, false), linkage, name, module_);
+    set_attributes(*made);
+    return made;
+  }
+
+  void set_attributes(Function& f) {
+    std::string features;
+    for (const std::string& name : target_.features) features += (features.empty() ? "" : ",") + name;
+    f.addFnAttr("target-cpu", target_.cpu);
+    f.addFnAttr("target-features", features);
+  }
+
+  GlobalVariable* global(const WasmBlock& block) {
+    Constant* contents = nullptr;
+    if (block.contents.empty())
+      contents = Constant::getNullValue(
+          llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(std::max<int64_t>(block.bytes, 1))));
+    else
+      contents = llvm::ConstantDataArray::getRaw({block.contents.data(), block.contents.size()}, block.contents.size(),
+                                                 b_.getInt8Ty());
+    GlobalVariable* made =
+        new GlobalVariable(module_, contents->getType(), false,
+                           block.name.empty() ? GlobalValue::InternalLinkage : GlobalValue::ExternalLinkage, contents,
+                           block.name.empty() ? "block" : block.name);
+    made->setAlignment(llvm::Align(block_alignment));
+    return made;
+  }
+
+  Constant* address(const WasmPlace& place) {
+    return llvm::ConstantExpr::getGetElementPtr(b_.getInt8Ty(), blocks_[place.block],
+                                                b_.getInt32(static_cast<uint32_t>(place.offset)));
+  }
+
+  // A table of constants, to be passed by its address.
+  Constant* table(Type* element, const std::vector<Constant*>& entries) {
+    if (entries.empty()) return llvm::ConstantPointerNull::get(b_.getPtrTy());
+    llvm::ArrayType* type = llvm::ArrayType::get(element, entries.size());
+    return new GlobalVariable(module_, type, true, GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, entries),
+                              "table");
+  }
+
+  void step(const WasmStep& s, Value* repetition) {
+    switch (s.kind) {
+      case WasmStep::Kind::Call: return call(s, s.arrays, repetition);
+      case WasmStep::Kind::CallWhen: {
+        Value* found =
+            b_.CreateCall(any_set(), {address(s.arrays.back()), b_.getInt64(static_cast<uint64_t>(s.bytes))});
+        BasicBlock *then = block("then"), *after = block("after");
+        b_.CreateCondBr(found, then, after);
+        b_.SetInsertPoint(then);
+        call(s, std::span(s.arrays).first(s.arrays.size() - 1), repetition);
+        b_.CreateBr(after);
+        return b_.SetInsertPoint(after);
+      }
+      case WasmStep::Kind::Copy:
+        b_.CreateMemCpy(address(s.arrays[1]), llvm::Align(1), address(s.arrays[0]), llvm::Align(1),
+                        b_.getInt32(static_cast<uint32_t>(s.bytes)));
+        return;
+      case WasmStep::Kind::Check: return check(s);
+    }
+  }
+
+  void call(const WasmStep& s, std::span<const WasmPlace> arrays, Value* repetition) {
+    Type* index = b_.getInt64Ty();
+    std::vector<Constant*> params, sizes;
+    for (const WasmPlace& place : arrays) params.push_back(address(place));
+    for (int64_t size : s.sizes) sizes.push_back(b_.getInt64(static_cast<uint64_t>(size)));
+    Value* shape = table(index, sizes);
+    if (repetition && !sizes.empty()) {
+      BasicBlock& entry = run_->getEntryBlock();
+      llvm::IRBuilder<> at_entry(&entry, entry.getFirstInsertionPt());
+      Value* changed = at_entry.CreateAlloca(llvm::ArrayType::get(index, sizes.size()));
+      b_.CreateMemCpy(changed, llvm::Align(8), shape, llvm::Align(8), 8 * sizes.size());
+      b_.CreateStore(repetition, changed);
+      shape = changed;
+    }
+    Function* kernel = module_.getFunction(s.kernel);
+    if (!kernel)
+      kernel = function(s.kernel, b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), index, index, b_.getPtrTy()},
+                        GlobalValue::ExternalLinkage);
+    b_.CreateCall(kernel, {table(b_.getPtrTy(), params), shape, b_.getInt64(0),
+                           b_.getInt64(static_cast<uint64_t>(s.tasks)), address(s.scratch)});
+  }
+
+  void check(const WasmStep& s) {
+    Value* fits = b_.CreateCall(
+        all_fit(s.dtype), {address(s.arrays[0]), b_.getInt64(static_cast<uint64_t>(s.count)),
+                           b_.getInt64(static_cast<uint64_t>(s.least)), b_.getInt64(static_cast<uint64_t>(s.end))});
+    BasicBlock *good = block("fits"), *bad = block("fails");
+    b_.CreateCondBr(fits, good, bad);
+    b_.SetInsertPoint(bad);
+    b_.CreateRet(b_.getInt32(1 + s.failure));
+    b_.SetInsertPoint(good);
+  }
+
+  // A function (array, count, more...) -> i1 whose result is `found` if an element satisfies a condition.
+  Function* search(const std::string& name, Type* element, size_t more, bool found,
+                   llvm::function_ref<Value*(llvm::IRBuilder<>&, Value*, Function*)> condition) {
+    if (Function* known = module_.getFunction(name)) return known;
+    std::vector<Type*> args = {b_.getPtrTy(), b_.getInt64Ty()};
+    args.insert(args.end(), more, b_.getInt64Ty());
+    Function* f = function(name, b_.getInt1Ty(), args, GlobalValue::InternalLinkage);
+    llvm::LLVMContext& context = module_.getContext();
+    BasicBlock *entry = BasicBlock::Create(context, "entry", f), *loop = BasicBlock::Create(context, "loop", f),
+               *next = BasicBlock::Create(context, "next", f), *yes = BasicBlock::Create(context, "yes", f),
+               *no = BasicBlock::Create(context, "no", f);
+    llvm::IRBuilder<> b(entry);
+    b.CreateCondBr(b.CreateICmpSGT(f->getArg(1), b.getInt64(0)), loop, no);
+    b.SetInsertPoint(loop);
+    llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
+    i->addIncoming(b.getInt64(0), entry);
+    Value* value = b.CreateLoad(element, b.CreateGEP(element, f->getArg(0), i));
+    b.CreateCondBr(condition(b, value, f), yes, next);
+    b.SetInsertPoint(next);
+    Value* following = b.CreateAdd(i, b.getInt64(1));
+    i->addIncoming(following, next);
+    b.CreateCondBr(b.CreateICmpSLT(following, f->getArg(1)), loop, no);
+    b.SetInsertPoint(yes);
+    b.CreateRet(b.getInt1(found));
+    b.SetInsertPoint(no);
+    b.CreateRet(b.getInt1(!found));
+    return f;
+  }
+
+  // (flags, bytes): true if a byte is not zero.
+  Function* any_set() {
+    return search("any_set", b_.getInt8Ty(), 0, true,
+                  [](llvm::IRBuilder<>& b, Value* value, Function*) { return b.CreateICmpNE(value, b.getInt8(0)); });
+  }
+
+  // (indices, count, least, end): true if all are in [least, end). Integers are extended by their sign, so a uint64 that
+  // no int64 holds is below any `least`.
+  Function* all_fit(DType dtype) {
+    const bool is_signed = dtype.code == DType::Code::Int;
+    return search(format("all_fit_{}", dtype.str()), b_.getIntNTy(dtype.bits), 2, false,
+                  [&](llvm::IRBuilder<>& b, Value* value, Function* f) {
+                    Value* wide = b.CreateIntCast(value, b.getInt64Ty(), is_signed);
+                    return b.CreateOr(b.CreateICmpSLT(wide, f->getArg(2)), b.CreateICmpSGE(wide, f->getArg(3)));
+                  });
+  }
+
+  const WasmProgram& program_;
+  const TargetDesc& target_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  std::vector<GlobalVariable*> blocks_;
+  Function* run_ = nullptr;
+};
+
+}  // namespace
+
+static Status check_size(const WasmProgram& program) {
+  int64_t bytes = 0;
+  for (const WasmBlock& block : program.blocks) bytes += std::min(block.bytes, addressable_bytes) + block_alignment;
+  if (bytes < addressable_bytes - (int64_t{64} << 20)) return ok();  // code has constants, and there is a stack
+  return Diagnostic{DiagnosticKind::limit_exceeded,
+                    format("arrays and weights take {}, but a WebAssembly module addresses 4 GiB", bytes_text(bytes)),
+                    {},
+                    {},
+                    {},
+                    "make the inputs smaller, or keep weights in 16 or 8 bits"};
+}
+
+Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target) {
+  RELAY_RETURN_IF_ERROR(check_size(program));
+  llvm::LLVMContext context;
+  RELAY_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, target_machine(target));
+  RELAY_ASSIGN(const std::unique_ptr<llvm::Module> module, build_module({}, nullptr, target, context, machine.get()));
+  RunWriter(program, target, *module).write();
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the steps of a module are malformed: {}", message);
+  const std::string steps = object_of(*module, *machine);
+  std::vector<std::string> arguments = {"--no-entry",
+                                        "--gc-sections",
+                                        "--strip-all",
+                                        "--stack-first",
+                                        "-z",
+                                        std::string("stack-size=") + stack_bytes,
+                                        std::string("--export=") + wasm_run};
+  for (const WasmBlock& block : program.blocks)
+    if (!block.name.empty()) arguments.push_back("--export=" + block.name);
+  const std::string_view objects[] = {steps, kernels};
+  return link(Linker::Wasm, objects, arguments);
+}
+
+}  // namespace relay::codegen

@@ -1,0 +1,45 @@
+"""A loopback server for pages, and Chromium without a display."""
+
+import contextlib
+import functools
+import http.server
+import shutil
+import threading
+
+CHROMIUM = shutil.which("chromium")
+SWITCHES = (
+    "--no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync".split()
+)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def end_headers(self):
+        # Pages with several threads need these.
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
+
+    def log_message(self, *args):
+        pass
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address of a folder."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@contextlib.contextmanager
+def chromium():
+    from playwright import sync_api
+
+    assert CHROMIUM, "the package chromium is missing: `dev/setup wasm` installs it"
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield browser
+        browser.close()

@@ -1,0 +1,114 @@
+"""The demo page of packages in Chromium, without a display: part of make test-wasm.
+
+Pictures are written to build/test-wasm/pictures, for a person to look at.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "test/python/support"), str(ROOT / "dev"), str(pathlib.Path(__file__).parent)]
+
+import fetch_models  # noqa: E402
+import js_packages  # noqa: E402
+import serving  # noqa: E402
+from programs import EXAMPLES, cli  # noqa: E402
+
+PICTURES = ROOT / "build" / "test-wasm" / "pictures"
+TYPESCRIPT = ROOT / "build/test-wasm/node_modules/typescript/bin/tsc"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with serving.chromium() as started:
+        yield started
+
+
+def write(model, folder, *options):
+    done = cli("compile", model, "--emit", "wasm", "-o", folder, *options, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+class Page:
+    """A package's page, with everything that it said."""
+
+    def __init__(self, browser, address):
+        self.page = browser.new_page(viewport={"width": 1100, "height": 700})
+        self.said = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.goto(f"{address}/index.html")
+        self.page.wait_for_function("window.demo?.isReady")
+
+    def picture(self, name):
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+
+
+def overlap(a, b):
+    """Intersection over union."""
+    both = max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
+    return both / (sum(areas) - both)
+
+
+def test_the_face_detector_finds_the_face(browser, tmp_path):
+    import skimage.data
+    from PIL import Image
+
+    Image.fromarray(skimage.data.astronaut()[:384]).save(tmp_path / "astronaut.png")
+    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", "--name", "face-detector")
+    with serving.served(package) as address:
+        opened = Page(browser, address)
+        page = opened.page
+        assert page.title() == "face-detector" and page.evaluate("demo.boxes.length") == 0  # of the first gradient
+        page.select_option("select", "(v - 127) / 128")
+        page.set_input_files("input[type=file]", tmp_path / "astronaut.png")
+        page.wait_for_function("demo.boxes.length > 0")
+        boxes = page.evaluate("demo.boxes")
+        opened.picture("face")
+        assert len(boxes) == 1 and boxes[0]["score"] > 0.99
+        # Where examples/demo/demo.py finds it, from pixels (179, 64) to (274, 179) of 512 x 384.
+        assert overlap(boxes[0]["box"], [0.35, 0.165, 0.535, 0.466]) > 0.9
+        assert "1 box above 70 %" in page.inner_text("#outputs") and opened.said == []
+
+
+def test_numbers_and_mistakes(browser, tmp_path):
+    with serving.served(write(EXAMPLES / "tour" / "dense.relay", tmp_path / "dense")) as address:
+        opened = Page(browser, address)
+        page = opened.page
+        page.fill("textarea", "1, 2, 3, 4, 5, 6, 7, 8")
+        page.click("#run")
+        assert "float32[2, 8]" in page.inner_text("#outputs") and page.inner_text("#problem") == ""
+        page.fill("textarea", "1, 2, 3")
+        page.click("#run")
+        assert "expected Float32Array of 8 elements for float32[2, 4], got 3" in page.inner_text("#problem")
+        opened.picture("dense")
+        page.fill("textarea", "1, 2, 3, 4, 5, 6, 7, x")
+        page.click("#run")
+        assert "element 7 is x" in page.inner_text("#problem")
+        assert opened.said == []
+
+
+def test_the_declarations_fit(tmp_path):
+    package = write(EXAMPLES / "state.relay", tmp_path / "state", "--donate", "keys=output")
+    (package / "right.ts").write_text(
+        'import { load, type Inputs } from "./model.mjs";\n'
+        'const model = await load({ module: new URL("model.wasm", import.meta.url) });\n'
+        "const inputs: Inputs = { at: [3], row: new Float32Array(8) };\n"
+        'model.run(inputs);\nmodel.reset();\nconst sum: number = model.stateOf("keys").reduce((x, y) => x + y, 0);\n'
+        'model.input("row").fill(sum);\n'
+    )
+    (package / "wrong.ts").write_text(
+        'import { load } from "./model.mjs";\n(await load()).run({ row: new Float64Array(8) });\n'
+        '(await load()).output("keys");\n'
+    )
+    check = [js_packages.NODE, TYPESCRIPT, "--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"]
+    done = subprocess.run([*check, "right.ts"], cwd=package, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    done = subprocess.run([*check, "wrong.ts"], cwd=package, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and done.stdout.count("error TS") == 2, done.stdout
