@@ -12,8 +12,8 @@ static Access reached(const Instruction& i, Space space, bool writes, int first,
   return {space, writes, first, last + 1};
 }
 
-static Access moved(const Instruction& i, bool writes, int row_bytes) {
-  const int64_t end = int64_t{i.address} + int64_t{i.lines - 1} * i.pitch + int64_t{i.columns} * row_bytes;
+static Access moved(const Instruction& i, bool writes, int bytes) {
+  const int64_t end = int64_t{i.address} + int64_t{i.lines - 1} * i.pitch + int64_t{i.columns} * bytes;
   return {Space::Memory, writes, i.address / 16, (end + 15) / 16};
 }
 

@@ -25,6 +25,7 @@ class Sequence {
  public:
   // Adds an instruction; its waits and signals are replaced.
   void add(Instruction i);
+  size_t size() const { return stream_.size(); }
   // Adds a Halt after everything.
   Stream finish();
 

@@ -1,0 +1,68 @@
+// A network of integers for the accelerator, and its compilation to memory: constants, arrays and a stream.
+//
+//   Network network = ...;
+//   Program program = compile(network, Timing());     program.stream computes all layers, one after the other
+//
+// In memory, an array of (images, channels, height, width) is stored as (images, blocks of 16 channels, height, width,
+// 16), with channels up to a multiple of 16.
+#pragma once
+
+#include "relay/accelerator/cycles.h"
+
+namespace relay::accelerator {
+
+struct Array {
+  int images = 1, channels = 0, height = 1, width = 1;
+  int blocks() const { return (channels + lanes - 1) / lanes; }
+  int64_t beats() const { return int64_t{images} * blocks() * height * width; }
+};
+
+// The parameters of Scale: a number for each channel, or one for all.
+struct Scaling {
+  std::vector<int32_t> bias, multiplier, shift, offset;
+};
+struct Limits {
+  int8_t low = -128, high = 127;
+};
+
+// A convolution, or without weights the sum of two arrays:
+//
+//   sums = conv(input, weights)        output = limit(scale[0](sums))
+//   with an addend                     output = limit(scale[1](limit[0](scale[0](sums))) + scale[2](addend))
+//   a sum                              output = limit(scale[0](input) + scale[1](addend))
+struct Layer {
+  size_t input = 0, output = 0;  // arrays
+  std::optional<size_t> addend{};
+  std::vector<int8_t> weights{};  // (output channels, input channels, kernel height, kernel width)
+  std::array<int, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
+  std::array<int, 4> padding{};  // top, left, bottom, right; less than the kernel
+  int8_t pad = 0;
+  std::vector<Scaling> scales{};
+  Limits inner{}, limits{};
+  bool is_convolution() const { return !weights.empty(); }
+};
+
+struct Network {
+  std::vector<Array> arrays;
+  std::vector<Layer> layers;
+};
+
+struct Program {
+  std::vector<uint8_t> constants;   // at byte 0
+  std::vector<uint32_t> addresses;  // of the arrays
+  Stream stream;
+  uint32_t stream_address = 0;  // behind all arrays
+  uint64_t memory_bytes = 0;    // with the stream
+  int64_t multiply_adds = 0;    // of the network, without those of padding
+  std::vector<size_t> ends;     // for each layer, the number of instructions up to its end; Sync of the next included
+};
+
+// Unset, with the reason, if the memory would be larger than 4 GiB.
+std::optional<Program> compile(const Network& network, const Timing& timing, std::string* problem);
+
+// Copies between an array's order in a program, (images, channels, height, width), and the one in memory. Channels that
+// fill up a block become 0.
+void pack(const Array& a, const int8_t* from, uint8_t* to);
+void unpack(const Array& a, const uint8_t* from, int8_t* to);
+
+}  // namespace relay::accelerator
