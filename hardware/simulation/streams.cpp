@@ -28,9 +28,8 @@ std::optional<std::string> compare(uint64_t seed, Totals& totals) {
   if (stream.size() * instruction_bytes > RandomStream::memory_bytes - RandomStream::data_bytes) return "too long";
   write_stream(stream, memory, RandomStream::data_bytes);
 
-  std::string problem;
-  if (read_stream(memory, RandomStream::data_bytes, &problem) != stream) return "decoded differently: " + problem;
-  if (!problem.empty()) return problem;
+  if (read_stream(memory, RandomStream::data_bytes) != stream) return "decoded differently";
+  if (const auto fault = check(stream, memory.size())) return fault;
   if (const auto race = find_race(stream)) return "a race: " + *race;
 
   const Timing timings[] = {{32, 1}, {1, 1}, {5, 3}, {90, 1}};

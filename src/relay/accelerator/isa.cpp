@@ -183,6 +183,8 @@ std::optional<std::string> fault_of_move(const Instruction& i, uint64_t memory_b
 std::optional<std::string> fault_of_steps(const Instruction& i) {
   for (const Loop& l : i.loop)
     if (l.extent < 1) return "a loop without iterations";
+  constexpr int64_t most_steps = 1 << 20;
+  if (i.steps() > most_steps) return std::to_string(i.steps()) + " steps, but at most " + std::to_string(most_steps) + " are allowed";
   if (auto out = beyond(Space::Sum, last_row(i, i.sum, &Loop::sum_step))) return out;
   const bool multiply = i.opcode == Opcode::Multiply;
   if (multiply || i.operand == Operand::Data)

@@ -10,11 +10,10 @@
 
 namespace relay::accelerator {
 
-// Reads a stream up to its Halt. `problem` is set if an instruction has a fault, waits for a token that no earlier one
-// sends, or if there is no Halt.
-Stream read_stream(std::span<const uint8_t> memory, uint32_t begin, std::string* problem);
+// Reads a stream up to its Halt, or to the end of the memory.
+Stream read_stream(std::span<const uint8_t> memory, uint32_t begin);
 void write_stream(const Stream& stream, std::span<uint8_t> memory, uint32_t begin);
-// The first fault of the instructions or their tokens.
+// The first fault: of an instruction, a wait for a token that no earlier instruction sends, a missing Halt.
 std::optional<std::string> check(const Stream& stream, uint64_t memory_bytes);
 
 class Machine {

@@ -40,6 +40,7 @@ struct ExternalReport {
   int64_t steps = 0;    // number of steps that call it
   int64_t payload = 0;  // its bytes, and
   int64_t bytes = 0;    // ... the bytes of its constants
+  std::vector<std::pair<std::string, double>> figures{};  // of its compiler, such as cycles
 };
 
 // Copies from one memory to another.
