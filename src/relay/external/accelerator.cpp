@@ -176,7 +176,7 @@ Compiler accelerator() {
           {"remove_unused_functions", "simplify_inference", "to_graph_normal_form", "propagate_constants",
            "fold_constant", "fake_quantization_to_integer", "fixed_point_requantize", "fold_constant",
            "common_subexpr", "dead_code"},
-          {{"fold_constant.max_elements", int64_t{1} << 28}},
+          {{"fold_constant.max_elements", int64_t{1} << 28}, {"fake_quantization_to_integer.exact", int64_t{1}}},
           accelerator_figures};
 }
 
