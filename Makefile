@@ -219,6 +219,19 @@ build/test-devices/ready: dev/setup test/devices/requirements.txt
 test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
 	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
+build/accelerator/ready: dev/setup hardware/build $(wildcard hardware/rtl/* hardware/simulation/* src/relay/accelerator/*)
+	@dev/setup accelerator
+	@hardware/build $(@D)
+	@touch $@
+
+test-accelerator: product build/accelerator/ready ## Compare 10,000 random instruction streams and whole layers on the accelerator's models and hardware, plant faults, run ResNet-18 through the hardware
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/accelerator/streams \
+	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
+	@build/accelerator/layers
+	@hardware/faults build/accelerator --jobs $(CPUS)
+	@$(PYTHON) -m pytest -q -m 'slow or not slow' test/python/external/test_accelerator.py
+	@$(PYTHON) bench/accelerator.py --only resnet18 --hardware build/accelerator/librelay_accelerator_rtl.so
+
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
 	@$(PYTHON) test/ops/accuracy.py
@@ -307,6 +320,9 @@ bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenV
 
 bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
 	@$(PYTHON) bench/decode.py
+
+bench-accelerator: setup product ## Count the cycles of the paper's networks on the accelerator; writes docs/benchmarks/accelerator.md
+	@$(PYTHON) bench/accelerator.py
 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }

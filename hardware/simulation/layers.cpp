@@ -14,19 +14,19 @@ namespace {
 
 struct Case {
   int inputs, size, outputs, kernel, stride;
-  bool has_addend;
+  bool has_addend, is_wide = false;
 };
 constexpr Case cases[] = {
     {64, 56, 64, 3, 1, false},   {64, 56, 64, 3, 1, true},    {64, 56, 128, 3, 2, false},  {128, 28, 128, 3, 1, false},
     {128, 28, 128, 3, 1, true},  {64, 56, 128, 1, 2, false},  {128, 28, 256, 3, 2, false}, {256, 14, 256, 3, 1, false},
     {256, 14, 256, 3, 1, true},  {128, 28, 256, 1, 2, false}, {256, 14, 512, 3, 2, false}, {512, 7, 512, 3, 1, false},
-    {512, 7, 512, 3, 1, true},   {256, 14, 512, 1, 2, false}, {512, 1, 1000, 1, 1, false},
+    {512, 7, 512, 3, 1, true},   {256, 14, 512, 1, 2, false}, {512, 7, 512, 3, 1, false, true}, {512, 1, 1000, 1, 1, false, true},
 };
 
 Network network_of(const Case& c, std::mt19937& random) {
   const int size = (c.size - 1) / c.stride + 1;
   Network net;
-  net.arrays = {{1, c.inputs, c.size, c.size}, {1, c.outputs, size, size}};
+  net.arrays = {{1, c.inputs, c.size, c.size}, {1, c.outputs, size, size, c.is_wide}};
   Layer& l = net.layers.emplace_back();
   l.output = 1;
   if (c.has_addend) l.addend = 2, net.arrays.push_back(net.arrays[1]);
@@ -62,7 +62,7 @@ bool compare(const Case& c) {
                                             timing.interval, 2 * cycles.total);
   const bool equal = memory == expected && rtl == cycles.total;
   std::printf("%4d x %2d x %2d to %4d, %d x %d / %d%s %9lld cycles, %5.1f %% utilised, %8lld bytes loaded: %s\n", c.inputs,
-              c.size, c.size, c.outputs, c.kernel, c.kernel, c.stride, c.has_addend ? " + addend" : "         ",
+              c.size, c.size, c.outputs, c.kernel, c.kernel, c.stride, c.has_addend ? " + addend" : c.is_wide ? " in int32" : "         ",
               static_cast<long long>(rtl), 100 * cycles.utilisation(), static_cast<long long>(cycles.load_bytes),
               equal ? "equal on all models" : "DIFFERENT");
   return equal;

@@ -134,7 +134,7 @@ int Emitter::load_params(const Layer& layer, const Places& places, const Part& p
     i.address = places.params + static_cast<uint32_t>(256 * part.output);
     sequence_.add(i);
     if (layer.scales.size() == 1) return;
-    const size_t all = (layer.scales[0].multiplier.size() + lanes - 1) / lanes;
+    const size_t all = (layer.scales[0].bias.size() + lanes - 1) / lanes;
     i.row = row + part.outputs, i.columns = static_cast<int>(layer.scales.size()) - 1;
     i.address = places.params + static_cast<uint32_t>(256 * all);
     sequence_.add(i);
@@ -177,6 +177,7 @@ void Emitter::finish(const Array& out, const Layer& layer, const Places& places,
   Instruction scale, last;
   scale.function = Function::Scale;
   last.to_out = true;
+  if (out.is_wide) return finish_wide(out, places, part, sum, param);
   if (!layer.addend) {
     last.function = Function::Scale;
     vector(part, limited(last, layer.limits), sum, 0, param, false);
@@ -187,14 +188,29 @@ void Emitter::finish(const Array& out, const Layer& layer, const Places& places,
     last.function = Function::AddScaled, last.operand = Operand::Data;
     vector(part, limited(last, layer.limits), sum, addend, param + part.outputs + 1, true);
   }
-  int row = sum;
+  store(out, places.output, part, sum);
+}
+
+// The four bytes of sums, one after the other.
+void Emitter::finish_wide(const Array& out, const Places& places, const Part& part, int sum, int param) {
+  Instruction bias, shift;
+  bias.function = Function::Add, bias.operand = Operand::Param;
+  vector(part, bias, sum, 0, param, false);
+  for (int byte = 0; byte < 4; ++byte) {
+    shift.function = Function::Shift, shift.immediate = static_cast<int16_t>(8 * byte), shift.to_out = true;
+    vector(part, shift, sum, 0, 0, true);
+    store(out, at(places.output, byte * out.plane_beats()), part, sum);
+  }
+}
+
+void Emitter::store(const Array& out, uint32_t place, const Part& part, int row) {
   for (int n = part.image; n < part.image + part.images; ++n)
     for (int b = part.output; b < part.output + part.outputs; ++b) {
       const int64_t plane = (int64_t{n} * out.blocks() + b) * out.height * out.width;
       Instruction i;
       i.opcode = Opcode::Store, i.row = row, i.lines = part.rows, i.columns = part.columns;
       i.pitch = static_cast<uint32_t>(16 * out.width);
-      i.address = at(places.output, plane + int64_t{part.y} * out.width + part.x);
+      i.address = at(place, plane + int64_t{part.y} * out.width + part.x);
       sequence_.add(i);
       row += part.rows * part.columns;
     }

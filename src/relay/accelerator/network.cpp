@@ -18,14 +18,23 @@ void pack(const Array& a, const int8_t* from, uint8_t* to) {
     }
 }
 
-void unpack(const Array& a, const uint8_t* from, int8_t* to) {
+// Byte `part` of numbers of T.
+template <class T>
+static void unpack_bytes(const Array& a, const uint8_t* from, T* to, int part) {
   const int64_t plane = int64_t{a.height} * a.width;
   for (int n = 0; n < a.images; ++n)
     for (int c = 0; c < a.channels; ++c) {
-      int8_t* out = to + (int64_t{n} * a.channels + c) * plane;
+      T* out = to + (int64_t{n} * a.channels + c) * plane;
       const uint8_t* in = from + (int64_t{n} * a.blocks() + c / lanes) * plane * lanes + c % lanes;
-      for (int64_t k = 0; k < plane; ++k) out[k] = static_cast<int8_t>(in[k * lanes]);
+      for (int64_t k = 0; k < plane; ++k) out[k] = static_cast<T>(out[k] | static_cast<T>(in[k * lanes]) << (8 * part));
     }
+}
+
+void unpack(const Array& a, const uint8_t* from, void* to) {
+  std::memset(to, 0, static_cast<size_t>(a.elements()) * (a.is_wide ? 4 : 1));
+  if (!a.is_wide) return unpack_bytes(a, from, static_cast<uint8_t*>(to), 0);
+  for (int part = 0; part < 4; ++part)
+    unpack_bytes(a, from + 16 * a.plane_beats() * part, static_cast<uint32_t*>(to), part);
 }
 
 namespace {
@@ -50,12 +59,12 @@ void append_weights(const Layer& layer, int inputs, int outputs, std::vector<uin
 
 // Rows of parameters: 16 lanes each of bias, multiplier, shift and offset. A single value is that of all lanes.
 void append_params(const Scaling& s, std::vector<uint8_t>& bytes) {
-  const size_t count = s.multiplier.size(), blocks = (count + lanes - 1) / lanes;
+  const size_t count = s.bias.size(), blocks = (count + lanes - 1) / lanes;
   for (size_t b = 0; b < blocks; ++b)
     for (const std::vector<int32_t>* values : {&s.bias, &s.multiplier, &s.shift, &s.offset})
       for (size_t lane = 0; lane < lanes; ++lane) {
         const size_t at = count == 1 ? 0 : b * lanes + lane;
-        const int32_t value = at < count ? (*values)[at] : 0;
+        const int32_t value = at < values->size() ? (*values)[at] : 0;
         uint8_t four[4];
         std::memcpy(four, &value, 4);
         bytes.insert(bytes.end(), four, four + 4);

@@ -4,7 +4,8 @@
 //   Program program = compile(network, Timing());     program.stream computes all layers, one after the other
 //
 // In memory, an array of (images, channels, height, width) is stored as (images, blocks of 16 channels, height, width,
-// 16), with channels up to a multiple of 16.
+// 16), with channels up to a multiple of 16. An array of int32 is four such arrays: the lowest bytes of all numbers, then
+// the next ones.
 #pragma once
 
 #include "relay/accelerator/cycles.h"
@@ -13,8 +14,11 @@ namespace relay::accelerator {
 
 struct Array {
   int images = 1, channels = 0, height = 1, width = 1;
+  bool is_wide = false;  // int32 instead of int8
   int blocks() const { return (channels + lanes - 1) / lanes; }
-  int64_t beats() const { return int64_t{images} * blocks() * height * width; }
+  int64_t elements() const { return int64_t{images} * channels * height * width; }
+  int64_t plane_beats() const { return int64_t{images} * blocks() * height * width; }
+  int64_t beats() const { return plane_beats() * (is_wide ? 4 : 1); }
 };
 
 // The parameters of Scale: a number for each channel, or one for all.
@@ -28,6 +32,7 @@ struct Limits {
 // A convolution, or without weights the sum of two arrays:
 //
 //   sums = conv(input, weights)        output = limit(scale[0](sums))
+//   to an array of int32               output = sums + scale[0].bias
 //   with an addend                     output = limit(scale[1](limit[0](scale[0](sums))) + scale[2](addend))
 //   a sum                              output = limit(scale[0](input) + scale[1](addend))
 struct Layer {
@@ -61,8 +66,8 @@ struct Program {
 std::optional<Program> compile(const Network& network, const Timing& timing, std::string* problem);
 
 // Copies between an array's order in a program, (images, channels, height, width), and the one in memory. Channels that
-// fill up a block become 0.
+// fill up a block become 0. Only arrays of int8 are packed; `to` of unpack() is of the array's type.
 void pack(const Array& a, const int8_t* from, uint8_t* to);
-void unpack(const Array& a, const uint8_t* from, int8_t* to);
+void unpack(const Array& a, const uint8_t* from, void* to);
 
 }  // namespace relay::accelerator

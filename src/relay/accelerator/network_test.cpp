@@ -12,6 +12,7 @@ namespace relay::accelerator {
 namespace {
 
 using Values = std::vector<int8_t>;
+using Numbers = std::vector<int32_t>;
 
 class Drawn {
  public:
@@ -44,9 +45,9 @@ int64_t scaled(int64_t x, const Scaling& s, int channel) {
 int64_t limited(int64_t x, const Limits& l) { return std::clamp<int64_t>(x, l.low, l.high); }
 
 // The result of a layer by its definition (network.h).
-Values reference(const Network& net, const Layer& l, const Values& input, const Values& addend) {
+Numbers reference(const Network& net, const Layer& l, const Values& input, const Values& addend) {
   const Array &in = net.arrays[l.input], &out = net.arrays[l.output];
-  Values result;
+  Numbers result;
   for (int n = 0; n < out.images; ++n)
     for (int o = 0; o < out.channels; ++o)
       for (int y = 0; y < out.height; ++y)
@@ -66,10 +67,14 @@ Values reference(const Network& net, const Layer& l, const Values& input, const 
                   const int v = inside ? input[static_cast<size_t>(((n * in.channels + c) * in.height + iy) * in.width + ix)] : l.pad;
                   sum += int64_t{v} * l.weights[static_cast<size_t>(((o * in.channels + c) * l.kernel[0] + ky) * l.kernel[1] + kx)];
                 }
+            if (out.is_wide) {
+              result.push_back(static_cast<int32_t>(sum + l.scales[0].bias[static_cast<size_t>(o)]));
+              continue;
+            }
             value = scaled(sum, l.scales[0], o);
             if (l.addend) value = scaled(limited(value, l.inner), l.scales[1], o) + scaled(addend[at], l.scales[2], o);
           }
-          result.push_back(static_cast<int8_t>(limited(value, l.limits)));
+          result.push_back(static_cast<int32_t>(limited(value, l.limits)));
         }
   return result;
 }
@@ -97,7 +102,7 @@ void compare(uint64_t seed, bool large) {
   Network net;
   net.arrays.resize(3);
   Layer& layer = net.layers.emplace_back();
-  const int kind = drawn.pick(0, 3);
+  const int kind = drawn.pick(0, 4);
   layer = random_convolution(drawn, net.arrays[0], net.arrays[1], large);
   if (kind == 0) {  // a sum instead
     net.arrays[0] = net.arrays[1];
@@ -105,6 +110,7 @@ void compare(uint64_t seed, bool large) {
   }
   if (kind <= 1) layer.addend = 2, net.arrays[2] = net.arrays[1];
   if (kind == 1) layer.scales.push_back(drawn.scaling(1, 1)), layer.scales.push_back(drawn.scaling(1, 1));
+  if (kind == 2) net.arrays[1].is_wide = true;
   layer.output = 1;
   layer.inner = {-128, 127}, layer.limits = {static_cast<int8_t>(drawn.pick(-128, 0)), 127};
 
@@ -123,9 +129,12 @@ void compare(uint64_t seed, bool large) {
     pack(array, values[a].data(), memory.data() + program->addresses[a]);
   }
   Machine(memory).run(program->stream);
-  const Values expected = reference(net, layer, values[0], values[2]);
-  Values got(expected.size());
-  unpack(net.arrays[1], memory.data() + program->addresses[1], got.data());
+  const Numbers expected = reference(net, layer, values[0], values[2]);
+  Numbers got(expected.size());
+  Values narrow(expected.size());
+  const bool is_wide = net.arrays[1].is_wide;
+  unpack(net.arrays[1], memory.data() + program->addresses[1], is_wide ? static_cast<void*>(got.data()) : narrow.data());
+  if (!is_wide) got.assign(narrow.begin(), narrow.end());
   EXPECT_EQ(got, expected) << "seed " << seed;
 }
 

@@ -8,8 +8,9 @@ static int64_t parts(int64_t all, int64_t each) { return (all + each - 1) / each
 
 Shape shape_of(const Network& network, const Layer& layer) {
   const Array &in = network.arrays[layer.input], &out = network.arrays[layer.output];
-  return {out.images,   in.blocks(),  out.blocks(),   out.height,          out.width,
-          layer.kernel, layer.stride, layer.dilation, layer.addend ? 3 : 1, layer.addend.has_value()};
+  const int passes = layer.addend ? 3 : out.is_wide ? 5 : 1;
+  return {out.images,   in.blocks(),    out.blocks(), out.height,          out.width,     layer.kernel,
+          layer.stride, layer.dilation, passes,       out.is_wide ? 4 : 1, layer.addend.has_value()};
 }
 
 static bool fits(const Shape& s, const Tile& t) {
@@ -35,7 +36,7 @@ static int64_t estimate(const Shape& s, const Tile& t, const Timing& timing) {
   const int64_t first = int64_t{t.outputs} * t.inputs * s.taps() * 16 +
                         int64_t{t.images} * t.inputs * s.input_height(t.rows) * s.input_width(t.columns);
   const int64_t last = int64_t{t.images} * t.outputs * t.rows * t.columns * s.passes;
-  return std::max({steps, loads * timing.interval, rows * timing.interval}) + first * timing.interval + last +
+  return std::max({steps, loads * timing.interval, rows * s.stores * timing.interval}) + first * timing.interval + last +
          4 * pixels * outputs * chunks;
 }
 

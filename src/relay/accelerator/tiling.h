@@ -14,6 +14,7 @@ struct Shape {
   int images, inputs, outputs, height, width;  // of the result
   std::array<int, 2> kernel, stride, dilation;
   int passes;       // of the vector unit for each row of the result
+  int stores;       // of each row of the result
   bool has_addend;  // which is loaded like data
   // Rows of data that some rows of the result need.
   int input_height(int rows) const { return (rows - 1) * stride[0] + (kernel[0] - 1) * dilation[0] + 1; }

@@ -3,7 +3,7 @@
 // A region becomes the constants and the instruction stream of one memory image, and a description in JSON:
 //
 //   {"memory_bytes": 5000000, "constant_bytes": 70000, "stream": 4990000, "multiply_adds": 115605504,
-//    "inputs": [{"address": 70000, "shape": [1, 64, 56, 56]}], "outputs": [..]}
+//    "inputs": [{"address": 70000, "shape": [1, 64, 56, 56], "bytes": 1}], "outputs": [..]}      bytes of a number
 //
 // The plugin (accelerator/) executes it.
 #include <algorithm>
@@ -33,7 +33,7 @@ class RegionReader {
   std::optional<Diagnostic> run() {
     for (const ir::VarRef& p : f_->params) {
       const std::optional<Array> array = accelerator_array(p->type);
-      if (!array) return refuse(*p, format("%{} is not a tensor of int8 with 2 or 4 constant sizes", p->name));
+      if (!array || array->is_wide) return refuse(*p, format("%{} is not a tensor of int8 with 2 or 4 constant sizes", p->name));
       inputs.push_back(add(p, *array));
     }
     std::optional<Diagnostic> problem;
@@ -121,7 +121,8 @@ static Result<lower::ExternalCode> generate_accelerator(const ir::FunctionRef& f
     for (const size_t a : arrays) {
       const Array& array = region.network.arrays[a];
       out.push_back({{"address", program->addresses[a]},
-                     {"shape", {array.images, array.channels, array.height, array.width}}});
+                     {"shape", {array.images, array.channels, array.height, array.width}},
+                     {"bytes", array.is_wide ? 4 : 1}});
     }
     return out;
   };
@@ -162,6 +163,7 @@ static transform::Partitioning accelerator_partitioning() {
     return read_accelerator_group(root, [](const Expr& e) { return e; }).has_value();
   };
   out.composites.push_back({"accelerator.convolution", accelerator_convolution(), check});
+  out.composites.push_back({"accelerator.wide_convolution", accelerator_wide_convolution(), check});
   out.composites.push_back({"accelerator.sum", accelerator_sum(), check});
   out.compilers.push_back({"accelerator", [](const Call&) { return false; }});
   return out;

@@ -23,7 +23,8 @@ using ValueOf = function_ref<Expr(const Expr&)>;
 
 std::optional<Array> accelerator_array(const ir::Type& type) {
   const ir::TensorType* t = ir::as<ir::TensorType>(type);
-  if (!t || t->dtype != DType::int8() || (t->shape.size() != 2 && t->shape.size() != 4)) return std::nullopt;
+  const bool is_wide = t && t->dtype == DType::int32();
+  if (!t || (t->dtype != DType::int8() && !is_wide) || (t->shape.size() != 2 && t->shape.size() != 4)) return std::nullopt;
   std::vector<int> sizes;
   for (const ir::Dim& d : t->shape) {
     constexpr int64_t most = 1 << 20;
@@ -31,7 +32,7 @@ std::optional<Array> accelerator_array(const ir::Type& type) {
     sizes.push_back(static_cast<int>(d->ivalue));
   }
   sizes.resize(4, 1);
-  return Array{sizes[0], sizes[1], sizes[2], sizes[3]};
+  return Array{sizes[0], sizes[1], sizes[2], sizes[3], is_wide};
 }
 
 // --- constants -------------------------------------------------------------------------------------------------------
@@ -150,13 +151,49 @@ static bool read_window(const Call& conv, const Tensor& weight, Layer& layer) {
   return true;
 }
 
-static std::optional<AcceleratorGroup> read_convolution(const Expr& root, const Call& requantize, ValueOf value_of,
-                                                        Limits limits) {
-  const ir::TensorType* type = ir::as<ir::TensorType>(root->type);
+// A convolution with its bias, whose sums are int32.
+static std::optional<AcceleratorGroup> read_sums(Expr e, ValueOf value_of) {
+  const std::optional<Array> out = accelerator_array(e->type);
+  if (!out || !out->is_wide) return std::nullopt;
+  const size_t channels = static_cast<size_t>(out->channels);
+  AcceleratorGroup group;
+  Layer& layer = group.layer;
+  Scaling scaling;
+  if (!read_bias(e, channels, value_of, scaling.bias)) return std::nullopt;
+  const Call *conv = call_of(e, "qnn.conv2d"), *dense = call_of(e, "qnn.dense");
+  const Call* head = conv ? conv : dense;
+  if (!head) return std::nullopt;
+  const std::optional<Array> in = accelerator_array(head->args[0]->type);
+  const Tensor* weight = constant_of(head->args[1], value_of);
+  const std::optional<double> zero = number_of(head->args[3], value_of);
+  constexpr int least_channels = 16;
+  if (!in || in->is_wide || in->channels < least_channels || !weight || weight->dtype() != DType::int8() || !zero ||
+      std::abs(*zero) > 128 || !is_all_zero(head->args[5], value_of) || (conv && !read_window(*conv, *weight, layer)))
+    return std::nullopt;
+  const std::span<const int8_t> weights = weight->span<int8_t>();
+  layer.weights.assign(weights.begin(), weights.end());
+  layer.pad = static_cast<int8_t>(*zero);
+  // sum(w * (x - zero)) + bias = sum(w * x) + (bias - zero * sum(w))
+  const size_t each = weights.size() / channels;
+  for (size_t c = 0; c < channels; ++c) {
+    int64_t sum = 0;
+    for (const int8_t w : weights.subspan(c * each, each)) sum += w;
+    scaling.bias[c] = static_cast<int32_t>(scaling.bias[c] - static_cast<int64_t>(*zero) * sum);
+  }
+  layer.scales.push_back(std::move(scaling));
+  const accelerator::Network network{{*in, *out}, {}};
+  layer.input = 0, layer.output = 1;
+  if (!accelerator::choose_tile(accelerator::shape_of(network, layer), {})) return std::nullopt;
+  group.data = head->args[0];
+  return group;
+}
+
+static std::optional<AcceleratorGroup> read_convolution(const Call& requantize, ValueOf value_of, Limits limits) {
+  const size_t rank = ir::as<ir::TensorType>(requantize.type)->shape.size();
   const std::optional<double> out_scale = number_of(requantize.args[3], value_of),
                               out_zero = number_of(requantize.args[4], value_of);
   const Tensor* scales = constant_of(requantize.args[1], value_of);
-  if (!is_integer_requantize(requantize, type->shape.size()) || !scales || !out_scale || !out_zero ||
+  if (!is_integer_requantize(requantize, rank) || !scales || !out_scale || !out_zero ||
       !is_all_zero(requantize.args[2], value_of))
     return std::nullopt;
   Expr e = requantize.args[0];
@@ -165,42 +202,15 @@ static std::optional<AcceleratorGroup> read_convolution(const Expr& root, const 
     limits.low = std::max(limits.low, static_cast<int8_t>(*out_zero));
     e = relu->args[0];
   }
-  const std::optional<Array> out = accelerator_array(root->type);
-  AcceleratorGroup group;
-  Layer& layer = group.layer;
-  Scaling scaling;
-  const size_t channels = static_cast<size_t>(out->channels);
-  if (!read_bias(e, channels, value_of, scaling.bias)) return std::nullopt;
-
-  const Call *conv = call_of(e, "qnn.conv2d"), *dense = call_of(e, "qnn.dense");
-  const Call* head = conv ? conv : dense;
-  if (!head) return std::nullopt;
-  const std::optional<Array> in = accelerator_array(head->args[0]->type);
-  const Tensor* weight = constant_of(head->args[1], value_of);
-  const std::optional<double> zero = number_of(head->args[3], value_of);
-  constexpr int least_channels = 16;
-  if (!in || in->channels < least_channels || !weight || weight->dtype() != DType::int8() || !zero ||
-      std::abs(*zero) > 128 || !is_all_zero(head->args[5], value_of) || (conv && !read_window(*conv, *weight, layer)))
-    return std::nullopt;
-  const std::span<const int8_t> weights = weight->span<int8_t>();
-  layer.weights.assign(weights.begin(), weights.end());
-  layer.pad = static_cast<int8_t>(*zero);
-  layer.limits = limits;
-  const size_t each = weights.size() / channels;
-  for (size_t c = 0; c < channels; ++c) {
-    // sum(w * (x - zero)) + bias = sum(w * x) + (bias - zero * sum(w))
-    int64_t sum = 0;
-    for (const int8_t w : weights.subspan(c * each, each)) sum += w;
-    scaling.bias[c] = static_cast<int32_t>(scaling.bias[c] - static_cast<int64_t>(*zero) * sum);
+  std::optional<AcceleratorGroup> group = read_sums(e, value_of);
+  if (!group) return std::nullopt;
+  Scaling& scaling = group->layer.scales[0];
+  for (size_t c = 0; c < scaling.bias.size(); ++c) {
     scaling.offset.push_back(static_cast<int32_t>(*out_zero));
     const double scale = scales->at(scales->elements() == 1 ? 0 : static_cast<int64_t>(c));
     if (!add_factor(scale / *out_scale, 0, scaling)) return std::nullopt;
   }
-  layer.scales.push_back(std::move(scaling));
-  accelerator::Network network{{*in, *out}, {}};
-  layer.input = 0, layer.output = 1;
-  if (!accelerator::choose_tile(accelerator::shape_of(network, layer), {})) return std::nullopt;
-  group.data = head->args[0];
+  group->layer.limits = limits;
   return group;
 }
 
@@ -212,7 +222,8 @@ static std::optional<AcceleratorGroup> read_sum(const Call& add, ValueOf value_o
     values[k] = *value;
   }
   const ir::TensorType *left = ir::as<ir::TensorType>(add.args[0]->type), *right = ir::as<ir::TensorType>(add.args[1]->type);
-  if (!accelerator_array(add.args[0]->type) || !right || left->shape.size() != right->shape.size()) return std::nullopt;
+  const std::optional<Array> array = accelerator_array(add.args[0]->type);
+  if (!array || array->is_wide || !right || left->shape.size() != right->shape.size()) return std::nullopt;
   for (size_t d = 0; d < left->shape.size(); ++d)
     if (!scalar::prove_equal(left->shape[d], right->shape[d]).value_or(false)) return std::nullopt;
   AcceleratorGroup group{add.args[0], add.args[1], {}};
@@ -231,10 +242,13 @@ static std::optional<AcceleratorGroup> read_sum(const Call& add, ValueOf value_o
 std::optional<AcceleratorGroup> read_accelerator_group(const Expr& root, ValueOf value_of) {
   Limits limits;
   Expr e = root;
-  if (!accelerator_array(root->type) || !read_limits(e, value_of, limits)) return std::nullopt;
+  const std::optional<Array> out = accelerator_array(root->type);
+  if (!out) return std::nullopt;
+  if (out->is_wide) return read_sums(root, value_of);
+  if (!read_limits(e, value_of, limits)) return std::nullopt;
   if (const Call* add = call_of(e, "qnn.add")) return read_sum(*add, value_of, limits);
   const Call* requantize = call_of(e, "qnn.requantize");
-  return requantize ? read_convolution(e, *requantize, value_of, limits) : std::nullopt;
+  return requantize ? read_convolution(*requantize, value_of, limits) : std::nullopt;
 }
 
 // --- patterns --------------------------------------------------------------------------------------------------------
@@ -250,10 +264,14 @@ static Pattern limited(const Pattern& p) {
   return pattern::either(one, p);
 }
 
-Pattern accelerator_convolution() {
+Pattern accelerator_wide_convolution() {
   const Pattern head = pattern::either(calls("qnn.conv2d", {pattern::wildcard()}, 5),
                                        calls("qnn.dense", {pattern::wildcard()}, 5));
-  const Pattern biased = pattern::either(pattern::either(calls("nn.bias_add", {head}, 1), calls("add", {head}, 1)), head);
+  return pattern::either(pattern::either(calls("nn.bias_add", {head}, 1), calls("add", {head}, 1)), head);
+}
+
+Pattern accelerator_convolution() {
+  const Pattern biased = accelerator_wide_convolution();
   const Pattern active = pattern::either(calls("maximum", {biased}, 1), biased);
   return limited(limited(calls("qnn.requantize", {active}, 4)));
 }

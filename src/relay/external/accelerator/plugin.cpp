@@ -1,10 +1,13 @@
 // The plugin librelay_external_accelerator.so: executes functions of the accelerator, on the simulator, or with
 // RELAY_ACCELERATOR_RTL=librelay_accelerator_rtl.so on the hardware that Verilator simulates (hardware/build).
+//
+// With RELAY_ACCELERATOR_LOG=FILE each call appends a line: {"symbol": "..", "cycles": 100, "multiply_adds": 25600}.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -41,13 +44,12 @@ Rtl hardware() {
 struct Port {
   uint32_t address = 0;
   Array array;
-  int64_t elements() const { return int64_t{array.images} * array.channels * array.height * array.width; }
 };
 
 class Function {
  public:
-  Function(const Json& description, Bytes constants, const Bytes& stream)
-      : constants_(std::move(constants)), bytes_(description.at("memory_bytes")), begin_(description.at("stream")) {
+  Function(std::string symbol, const Json& description, Bytes constants, const Bytes& stream)
+      : symbol_(std::move(symbol)), constants_(std::move(constants)), bytes_(description.at("memory_bytes")), begin_(description.at("stream")) {
     constexpr uint64_t most = uint64_t{1} << 32;
     if (bytes_ >= most || constants_.size() > bytes_ || begin_ > bytes_ || stream.size() > bytes_ - begin_)
       throw std::runtime_error("its memory has another size than its contents");
@@ -56,6 +58,8 @@ class Function {
     stream_ = read_stream(stream, 0);
     if (const auto fault = check(stream_, bytes_)) throw std::runtime_error(*fault);
     stream_bytes_ = stream;
+    cycles_ = count_cycles(stream_, timing_).total;
+    multiply_adds_ = description.at("multiply_adds");
     hardware();
   }
 
@@ -71,9 +75,10 @@ class Function {
     else
       Machine(*memory).run(stream_);
     for (size_t k = 0; k < outputs_.size(); ++k)
-      unpack(outputs_[k].array, memory->data() + outputs_[k].address, static_cast<int8_t*>(outputs[k].data));
+      unpack(outputs_[k].array, memory->data() + outputs_[k].address, outputs[k].data);
     std::lock_guard<std::mutex> lock(mutex_);
     free_.push_back(std::move(memory));
+    log();
   }
 
  private:
@@ -84,10 +89,10 @@ class Function {
     constexpr int most = 1 << 20;
     if (shape.size() != 4 || std::any_of(shape.begin(), shape.end(), [](int d) { return d < 1 || d > most; }))
       throw std::runtime_error("an array has another shape than four sizes");
-    const Port p{j.at("address"), {shape[0], shape[1], shape[2], shape[3]}};
+    const Port p{j.at("address"), {shape[0], shape[1], shape[2], shape[3], j.at("bytes") == 4}};
     // Factor by factor: a product of four sizes may not fit into 64 bits.
     uint64_t beats = 1;
-    for (const int d : {p.array.images, p.array.blocks(), p.array.height, p.array.width})
+    for (const int d : {p.array.images, p.array.blocks(), p.array.height, p.array.width, p.array.is_wide ? 4 : 1})
       if ((beats *= static_cast<uint64_t>(d)) > bytes_) throw std::runtime_error("an array is larger than its memory");
     if (p.address > bytes_ || 16 * beats > bytes_ - p.address) throw std::runtime_error("an array is outside of its memory");
     return p;
@@ -99,7 +104,8 @@ class Function {
     for (size_t k = 0; k < ports.size(); ++k) {
       int64_t elements = 1;
       for (int32_t d = 0; d < arrays[k].rank; ++d) elements *= arrays[k].shape[d];
-      if (arrays[k].type_code != 0 || arrays[k].type_bits != 8 || elements != ports[k].elements())
+      if (arrays[k].type_code != 0 || arrays[k].type_bits != (ports[k].array.is_wide ? 32 : 8) ||
+          elements != ports[k].array.elements())
         throw std::runtime_error(std::string(what) + " " + std::to_string(k) + " has another type or size");
     }
   }
@@ -121,18 +127,27 @@ class Function {
   }
 
   void execute(Rtl rtl, Bytes& memory) const {
-    const Timing timing;
-    const Cycles expected = count_cycles(stream_, timing);
-    const int64_t cycles = rtl(memory.data(), memory.size(), static_cast<uint32_t>(begin_), timing.latency,
-                               timing.interval, 2 * expected.total + 1000);
-    if (cycles != expected.total)
+    const int64_t cycles = rtl(memory.data(), memory.size(), static_cast<uint32_t>(begin_), timing_.latency,
+                               timing_.interval, 2 * cycles_ + 1000);
+    if (cycles != cycles_)
       throw std::runtime_error("the hardware takes " + std::to_string(cycles) + " cycles, the cycle model counts " +
-                               std::to_string(expected.total));
+                               std::to_string(cycles_));
   }
 
+  void log() const {
+    const char* path = std::getenv("RELAY_ACCELERATOR_LOG");
+    if (path == nullptr || *path == 0) return;
+    std::ofstream file(path, std::ios::app);
+    file << Json{{"symbol", symbol_}, {"cycles", cycles_}, {"multiply_adds", multiply_adds_}}.dump() + "\n";
+    if (!file.flush()) throw std::runtime_error("RELAY_ACCELERATOR_LOG: it cannot be written");
+  }
+
+  std::string symbol_;
   Bytes constants_, stream_bytes_;
   uint64_t bytes_, begin_;
+  Timing timing_;
   Stream stream_;
+  int64_t cycles_ = 0, multiply_adds_ = 0;
   std::vector<Port> inputs_, outputs_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Bytes>> free_;  // memories of earlier runs
@@ -152,7 +167,7 @@ Bytes bytes_of(const relay_external_array& a) {
 void* load(const relay_external_source* source, relay_external_error* error) try {
   const char* payload = static_cast<const char*>(source->payload);
   if (source->constant_count != 2) return say(error, "it has another number of constants"), nullptr;
-  return new Function(Json::parse(payload, payload + source->payload_bytes), bytes_of(source->constants[0]),
+  return new Function(source->symbol, Json::parse(payload, payload + source->payload_bytes), bytes_of(source->constants[0]),
                       bytes_of(source->constants[1]));
 } catch (const std::exception& e) {
   return say(error, e.what()), nullptr;
