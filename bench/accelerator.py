@@ -40,7 +40,7 @@ RESNETS = {"ResNet-18": "resnet18", "ResNet-34": "resnet34", "ResNet-50": "resne
 
 
 class Measured(NamedTuple):
-    """Of an image or a tree."""
+    """Figures of an image or a tree."""
 
     cycles: float
     multiply_adds: float  # that are offloaded
@@ -53,9 +53,10 @@ class Measured(NamedTuple):
 
 
 def on_both(module, inputs):
-    """The compiled program that uses the accelerator. Stops if a result differs from the CPU's for the same integers."""
-    import relay
+    """The compiled program that uses the accelerator. Stops if it and the CPU compute other bits of the same integers."""
     from relay.ir.pass_infra import run_passes
+
+    import relay
 
     offloaded = relay.compile(module, external="accelerator")
     integers = run_passes(module, PASSES, options={"fake_quantization_to_integer.exact": 1})
@@ -137,18 +138,18 @@ def page(lines):
 # The paper's networks on the accelerator
 
 Cycles of an image, or of a tree, by the [accelerator's](../accelerator.md) cycle model: 256 multiply-adds a cycle, 16
-bytes a cycle from memory with a latency of 32 cycles, no other traffic. The networks have random weights, and are quantised by
-`relay.quantize()` to int8. Each result equals that of the same integer program on the CPU bit for bit.
+bytes a cycle from memory with a latency of 32 cycles, no other traffic. The networks have random weights, and are
+quantised by `relay.quantize()` to int8. Each result equals that of the same integer program on the CPU bit for bit.
 
-"Offloaded" is the share of the multiply-adds; the rest, such as the first convolution of 3 channels, runs on the CPU and
-is not counted. "Utilisation" are the multiply-adds of the network over those that the multipliers could do in all
-cycles. The last columns are the paper's: its time with the FPGA (for one image, or for an image of a batch), and its
-speed-up over the ARM processor without. Its clock and its board are not certain, and its times include the ARM
+"Offloaded" is the share of the multiply-adds. The rest, such as the first convolution of 3 channels, runs on the CPU
+and is not counted. "Utilisation" is the ratio of the network's multiply-adds to those that the multipliers could do in
+all cycles. The last columns are the paper's: its time with the FPGA (for one image, or for an image of a batch), and
+its speed-up over the ARM processor alone. Its clock and its board are not certain, and its times include the ARM
 processor's part, so compare the ratios of the networks, not the milliseconds.
 
 {chr(10).join(lines)}
 
-The trees are random, with {TREES} runs, 4 levels and 1 to 3 children a node; the paper's trees are others. A dense layer of one
+The trees are random: {TREES} runs, 4 levels, 1 to 3 children a node. The paper's trees are others. A dense layer of one
 row uses each weight once, so it is bound by the memory.
 
 To repeat: `make bench-accelerator`.

@@ -94,7 +94,7 @@ class RandomStream {
       l.extent = pick(1, 5), l.sum_step = pick(0, 3), l.data_step = pick(0, 3), l.weight_step = pick(0, 3);
       if (chance(30)) l.sum_step = 0;
     }
-    const auto reach = [&](int Loop::*step) {
+    const auto reach = [&](int Loop::* step) {
       int64_t last = 1;
       for (const Loop& l : i.loop) last += (l.extent - 1) * (l.*step);
       return last;

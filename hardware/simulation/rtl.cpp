@@ -69,8 +69,8 @@ class Memory {
 
 }  // namespace
 
-int64_t relay_accelerator_rtl(uint8_t* memory, uint64_t memory_bytes, uint32_t begin, int32_t latency,
-                              int32_t interval, int64_t limit) {
+int64_t relay_accelerator_rtl(uint8_t* memory, uint64_t memory_bytes, uint32_t begin, int32_t latency, int32_t interval,
+                              int64_t limit) {
   VerilatedContext context;
   Vaccelerator top(&context);
   Memory outside(memory, memory_bytes, latency, interval);

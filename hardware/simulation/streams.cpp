@@ -47,7 +47,8 @@ std::optional<std::string> compare(uint64_t seed, Totals& totals) {
       return "byte " + std::to_string(k) + " is " + std::to_string(expected[k]) + ", but " + std::to_string(memory[k]) +
              " in hardware";
   if (rtl != cycles.total)
-    return "the cycle model counts " + std::to_string(cycles.total) + " cycles, the hardware takes " + std::to_string(rtl);
+    return "the cycle model counts " + std::to_string(cycles.total) + " cycles, the hardware takes " +
+           std::to_string(rtl);
   return std::nullopt;
 }
 

@@ -1,7 +1,8 @@
 // The cycle model: the clock cycle at which each instruction begins and ends, without executing it.
 //
 // One pass over the stream. Every time is a recurrence over earlier instructions, because waits are for tokens that
-// earlier instructions send, and each module works in order. The model equals the hardware (hardware/rtl) in every cycle.
+// earlier instructions send, and each module works in order. The model equals the hardware (hardware/rtl) in every
+// cycle.
 #pragma once
 
 #include "relay/accelerator/isa.h"
@@ -29,7 +30,9 @@ struct Cycles {
   int64_t load_bytes = 0, store_bytes = 0, instructions = 0;
   std::vector<Times> times{};  // of each instruction
   // The share of the cycles in which all multipliers work.
-  double utilisation() const { return total == 0 ? 0 : static_cast<double>(multiply_steps) / static_cast<double>(total); }
+  double utilisation() const {
+    return total == 0 ? 0 : static_cast<double>(multiply_steps) / static_cast<double>(total);
+  }
 };
 
 // A stream that check() accepts.

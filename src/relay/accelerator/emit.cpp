@@ -60,7 +60,8 @@ int Emitter::load_weights(const Array& in, const Layer& layer, const Places& pla
     Instruction i;
     i.opcode = Opcode::LoadWeight, i.row = row, i.lines = part.outputs, i.columns = inputs * taps;
     i.pitch = static_cast<uint32_t>(in.blocks() * taps * 256);
-    i.address = places.weights + static_cast<uint32_t>(part.output) * i.pitch + static_cast<uint32_t>(input * taps * 256);
+    i.address =
+        places.weights + static_cast<uint32_t>(part.output) * i.pitch + static_cast<uint32_t>(input * taps * 256);
     sequence_.add(i);
   });
 }
@@ -92,8 +93,8 @@ int Emitter::load_data(const Array& in, const Layer& layer, const Places& places
   });
 }
 
-// Loops from the outermost to the innermost: images, output and input blocks, taps, pixels. The four innermost ones that
-// have more than one iteration are loops of an instruction, the others are instructions.
+// Loops from the outermost to the innermost: images, output and input blocks, taps, pixels. The four innermost ones
+// that have more than one iteration are loops of an instruction, the others are instructions.
 void Emitter::multiply(const Layer& layer, const Part& part, int sum, int data, int weight, int inputs, bool first) {
   const int taps = layer.kernel[0] * layer.kernel[1], pixels = part.rows * part.columns;
   const int width = (part.columns - 1) * layer.stride[1] + (layer.kernel[1] - 1) * layer.dilation[1] + 1;
@@ -110,7 +111,8 @@ void Emitter::multiply(const Layer& layer, const Part& part, int sum, int data, 
 
   Instruction base;
   base.opcode = Opcode::Multiply;
-  std::copy(all.begin() + static_cast<ptrdiff_t>(outer), all.end(), base.loop.end() - static_cast<ptrdiff_t>(all.size() - outer));
+  std::copy(all.begin() + static_cast<ptrdiff_t>(outer), all.end(),
+            base.loop.end() - static_cast<ptrdiff_t>(all.size() - outer));
   const auto visit = [&](auto&& self, size_t depth, int s, int d, int w, bool clear) -> void {
     if (depth == outer) {
       base.sum = s, base.data = d, base.weight = w, base.clear = clear;

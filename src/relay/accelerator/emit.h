@@ -62,8 +62,8 @@ class Emitter {
 
   Sequence& sequence_;
   Timing timing_;
-  int64_t layer_ = -1;   // its number, for keys
-  int next_sum_ = 0;     // the half of the sums for the next tile
+  int64_t layer_ = -1;  // its number, for keys
+  int next_sum_ = 0;    // the half of the sums for the next tile
   Halves data_{Space::Data}, weight_{Space::Weight}, param_{Space::Param};
 };
 

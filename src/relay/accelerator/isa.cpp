@@ -38,9 +38,7 @@ int64_t Instruction::steps() const {
   return steps;
 }
 
-int64_t Instruction::moved_rows() const {
-  return int64_t{top + lines + bottom} * (left + columns + right);
-}
+int64_t Instruction::moved_rows() const { return int64_t{top + lines + bottom} * (left + columns + right); }
 
 // --- encoding --------------------------------------------------------------------------------------------------------
 
@@ -137,7 +135,7 @@ Instruction decode(const Word& word) {
 namespace {
 
 // The last row of a buffer that the loops reach.
-int64_t last_row(const Instruction& i, int first, int Loop::*step) {
+int64_t last_row(const Instruction& i, int first, int Loop::* step) {
   int64_t row = first;
   for (const Loop& l : i.loop) row += int64_t{l.extent - 1} * (l.*step);
   return row;
@@ -170,8 +168,7 @@ Space space_of(Opcode opcode) {
 std::optional<std::string> fault_of_move(const Instruction& i, uint64_t memory_bytes) {
   const Space space = space_of(i.opcode);
   if (i.address % 16 != 0 || i.pitch % 16 != 0) return "addresses and pitches are multiples of 16 bytes";
-  if (i.opcode != Opcode::LoadData && (i.top | i.bottom | i.left | i.right) != 0)
-    return "only data can be padded";
+  if (i.opcode != Opcode::LoadData && (i.top | i.bottom | i.left | i.right) != 0) return "only data can be padded";
   if (i.lines < 1 || i.columns < 1) return "it moves nothing";
   const uint64_t line = static_cast<uint64_t>(i.columns) * static_cast<uint64_t>(bytes_of_row(space));
   const uint64_t end = i.address + static_cast<uint64_t>(i.lines - 1) * i.pitch + line;
@@ -184,13 +181,15 @@ std::optional<std::string> fault_of_steps(const Instruction& i) {
   for (const Loop& l : i.loop)
     if (l.extent < 1) return "a loop without iterations";
   constexpr int64_t most_steps = 1 << 20;
-  if (i.steps() > most_steps) return std::to_string(i.steps()) + " steps, but at most " + std::to_string(most_steps) + " are allowed";
+  if (i.steps() > most_steps)
+    return std::to_string(i.steps()) + " steps, but at most " + std::to_string(most_steps) + " are allowed";
   if (auto out = beyond(Space::Sum, last_row(i, i.sum, &Loop::sum_step))) return out;
   const bool multiply = i.opcode == Opcode::Multiply;
   if (multiply || i.operand == Operand::Data)
     if (auto out = beyond(Space::Data, last_row(i, i.data, &Loop::data_step))) return out;
   if (multiply) return beyond(Space::Weight, last_row(i, i.weight, &Loop::weight_step));
-  if (static_cast<int>(i.function) >= functions || static_cast<int>(i.operand) > 2) return "an unknown function or operand";
+  if (static_cast<int>(i.function) >= functions || static_cast<int>(i.operand) > 2)
+    return "an unknown function or operand";
   if (i.operand == Operand::Param || i.function >= Function::Scale)
     return beyond(Space::Param, last_row(i, i.weight, &Loop::weight_step));
   return std::nullopt;
@@ -229,7 +228,8 @@ static std::string move_text(const Instruction& i) {
 
 static std::string vector_text(const Instruction& i) {
   static constexpr const char* names[] = {"move", "add", "max", "min", "multiply", "shift", "scale", "add_scaled"};
-  std::string out = std::string(" ") + names[static_cast<size_t>(i.function)] + row_text(i.to_out ? "sum->out" : "sum", i.sum);
+  std::string out =
+      std::string(" ") + names[static_cast<size_t>(i.function)] + row_text(i.to_out ? "sum->out" : "sum", i.sum);
   if (i.operand == Operand::Immediate && i.function < Function::Scale) out += " " + std::to_string(i.immediate);
   if (i.operand == Operand::Data) out += row_text("data", i.data);
   if (i.operand == Operand::Param || i.function >= Function::Scale) out += row_text("param", i.weight);
@@ -244,8 +244,8 @@ std::string str(const Instruction& i) {
   if (i.opcode == Opcode::Vector)
     out += vector_text(i);
   else if (i.opcode == Opcode::Multiply)
-    out += row_text("sum", i.sum) + row_text("data", i.data) + row_text("weight", i.weight) + (i.clear ? " clear" : "") +
-           loops_text(i);
+    out += row_text("sum", i.sum) + row_text("data", i.data) + row_text("weight", i.weight) +
+           (i.clear ? " clear" : "") + loops_text(i);
   else if (i.opcode != Opcode::Halt && i.opcode != Opcode::Sync)
     out += move_text(i);
   for (int c = 0; c < channels; ++c) {

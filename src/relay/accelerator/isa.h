@@ -1,7 +1,7 @@
 // The instructions of the accelerator (docs/accelerator.md), their 256-bit encoding and their text.
 //
-// Three modules work at the same time, each on the instructions of its kind in order: load, compute and store. Tokens on
-// four channels order what they do.
+// Three modules work at the same time, each on the instructions of its kind in order: load, compute and store. Tokens
+// on four channels order what they do.
 #pragma once
 
 #include <array>
@@ -110,8 +110,8 @@ Word encode(const Instruction& i);
 // Bits that the opcode does not use are ignored.
 Instruction decode(const Word& word);
 
-// The fault of an instruction: a row outside of its buffer, a token on a channel of other modules, an address outside of
-// `memory_bytes`. Unset if it may run.
+// The fault of an instruction: a row outside of its buffer, a token on a channel of other modules, an address outside
+// of `memory_bytes`. Unset if it may run.
 std::optional<std::string> fault(const Instruction& i, uint64_t memory_bytes);
 
 // "multiply sum[0] data[64] weight[0] clear (3: 0 10 1) (64: 1 1 0) wait filled"

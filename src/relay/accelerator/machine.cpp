@@ -94,7 +94,7 @@ static void for_each_step(const Instruction& i, Step step) {
     for (int b = 0; b < l1.extent; ++b)
       for (int c = 0; c < l2.extent; ++c)
         for (int d = 0; d < l3.extent; ++d) {
-          const auto at = [&](int first, int Loop::*by) {
+          const auto at = [&](int first, int Loop::* by) {
             return first + a * (l0.*by) + b * (l1.*by) + c * (l2.*by) + d * (l3.*by);
           };
           const bool begins = (a == 0 || l0.sum_step != 0) && (b == 0 || l1.sum_step != 0) &&
@@ -122,8 +122,8 @@ static int32_t scaled(int32_t value, int32_t bias, int32_t multiplier, int32_t s
   const int64_t half = static_cast<int64_t>((uint64_t{1} << (shift & 63)) >> 1);
   const int64_t rounded = static_cast<int64_t>(static_cast<uint64_t>(x * multiplier) + static_cast<uint64_t>(half));
   const int64_t result = (rounded >> (shift & 63)) + offset;
-  return static_cast<int32_t>(std::clamp<int64_t>(result, std::numeric_limits<int32_t>::min(),
-                                                  std::numeric_limits<int32_t>::max()));
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(result, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()));
 }
 
 static int32_t apply(Function function, int32_t x, int32_t b, const int32_t* param) {

@@ -1,14 +1,17 @@
-// A network of integers for the accelerator, and its compilation to memory: constants, arrays and a stream.
-//
-//   Network network = ...;
-//   Program program = compile(network, Timing());     program.stream computes all layers, one after the other
+// A network of integers for the accelerator: arrays, and layers in the order of their computation.
 //
 // In memory, an array of (images, channels, height, width) is stored as (images, blocks of 16 channels, height, width,
-// 16), with channels up to a multiple of 16. An array of int32 is four such arrays: the lowest bytes of all numbers, then
-// the next ones.
+// 16), with channels up to a multiple of 16. An array of int32 is four such arrays: the lowest bytes of all numbers,
+// then the next ones.
 #pragma once
 
-#include "relay/accelerator/cycles.h"
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "relay/accelerator/isa.h"
 
 namespace relay::accelerator {
 
@@ -51,19 +54,6 @@ struct Network {
   std::vector<Array> arrays;
   std::vector<Layer> layers;
 };
-
-struct Program {
-  std::vector<uint8_t> constants;   // at byte 0
-  std::vector<uint32_t> addresses;  // of the arrays
-  Stream stream;
-  uint32_t stream_address = 0;  // behind all arrays
-  uint64_t memory_bytes = 0;    // with the stream
-  int64_t multiply_adds = 0;    // of the network, without those of padding
-  std::vector<size_t> ends;     // for each layer, the number of instructions up to its end; Sync of the next included
-};
-
-// Unset, with the reason, if the memory would be larger than 4 GiB.
-std::optional<Program> compile(const Network& network, const Timing& timing, std::string* problem);
 
 // Copies between an array's order in a program, (images, channels, height, width), and the one in memory. Channels that
 // fill up a block become 0. Only arrays of int8 are packed; `to` of unpack() is of the array's type.

@@ -19,7 +19,7 @@ void for_each_access(const Instruction& i, F access) {
       for (int b = 0; b < l[1].extent; ++b)
         for (int c = 0; c < l[2].extent; ++c)
           for (int d = 0; d < l[3].extent; ++d) {
-            const auto at = [&](int first, int Loop::*step) {
+            const auto at = [&](int first, int Loop::* step) {
               return int64_t{first} + a * (l[0].*step) + b * (l[1].*step) + c * (l[2].*step) + d * (l[3].*step);
             };
             access(Space::Sum, at(i.sum, &Loop::sum_step), multiplies || !i.to_out);

@@ -9,8 +9,17 @@ static int64_t parts(int64_t all, int64_t each) { return (all + each - 1) / each
 Shape shape_of(const Network& network, const Layer& layer) {
   const Array &in = network.arrays[layer.input], &out = network.arrays[layer.output];
   const int passes = layer.addend ? 3 : out.is_wide ? 5 : 1;
-  return {out.images,   in.blocks(),    out.blocks(), out.height,          out.width,     layer.kernel,
-          layer.stride, layer.dilation, passes,       out.is_wide ? 4 : 1, layer.addend.has_value()};
+  return {out.images,
+          in.blocks(),
+          out.blocks(),
+          out.height,
+          out.width,
+          layer.kernel,
+          layer.stride,
+          layer.dilation,
+          passes,
+          out.is_wide ? 4 : 1,
+          layer.addend.has_value()};
 }
 
 static bool fits(const Shape& s, const Tile& t) {
@@ -29,15 +38,15 @@ static int64_t estimate(const Shape& s, const Tile& t, const Timing& timing) {
   const bool keeps_weights = t.pixels_outer ? outputs * chunks <= 2 : chunks <= 2;
   const bool keeps_data = t.pixels_outer ? chunks <= 2 : pixels * chunks <= 2;
   const int64_t rows = int64_t{s.images} * s.outputs * s.height * s.width;
-  const int64_t loads = weights * (keeps_weights ? 1 : pixels) + data * (keeps_data ? 1 : outputs) +
-                        (s.has_addend ? rows : 0);
+  const int64_t loads =
+      weights * (keeps_weights ? 1 : pixels) + data * (keeps_data ? 1 : outputs) + (s.has_addend ? rows : 0);
   const int64_t steps = rows * s.inputs * s.taps() + rows * s.passes;
   // Before the first step and after the last one, nothing overlaps.
   const int64_t first = int64_t{t.outputs} * t.inputs * s.taps() * 16 +
                         int64_t{t.images} * t.inputs * s.input_height(t.rows) * s.input_width(t.columns);
   const int64_t last = int64_t{t.images} * t.outputs * t.rows * t.columns * s.passes;
-  return std::max({steps, loads * timing.interval, rows * s.stores * timing.interval}) + first * timing.interval + last +
-         4 * pixels * outputs * chunks;
+  return std::max({steps, loads * timing.interval, rows * s.stores * timing.interval}) + first * timing.interval +
+         last + 4 * pixels * outputs * chunks;
 }
 
 // Sizes of parts, each the least of those that divide `all` into the same number of parts.

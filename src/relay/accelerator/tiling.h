@@ -2,6 +2,7 @@
 // fills the other.
 #pragma once
 
+#include "relay/accelerator/cycles.h"
 #include "relay/accelerator/network.h"
 
 namespace relay::accelerator {
@@ -30,8 +31,8 @@ struct Tile {
 };
 
 Shape shape_of(const Network& network, const Layer& layer);
-// The tile with the least estimated time. A single result always fits, if the kernel has at most 512 taps and its window
-// at most 1024 rows of data.
+// The tile with the least estimated time. A single result always fits, if the kernel has at most 512 taps and its
+// window at most 1024 rows of data.
 std::optional<Tile> choose_tile(const Shape& shape, const Timing& timing);
 
 }  // namespace relay::accelerator

@@ -6,7 +6,7 @@ namespace relay::accelerator {
 
 static size_t index(Module m) { return static_cast<size_t>(m); }
 
-static Access reached(const Instruction& i, Space space, bool writes, int first, int Loop::*step) {
+static Access reached(const Instruction& i, Space space, bool writes, int first, int Loop::* step) {
   int64_t last = first;
   for (const Loop& l : i.loop) last += int64_t{l.extent - 1} * (l.*step);
   return {space, writes, first, last + 1};
@@ -71,8 +71,8 @@ void Sequence::append(Instruction i) {
   stream_.push_back(i);
 }
 
-// Pairs of sender and receiver are in the same order on both sides: if a later instruction of `from` had sent a token to
-// an earlier one of `to`, this one would be ordered already. The n-th wait therefore gets the n-th token.
+// Pairs of sender and receiver are in the same order on both sides: if a later instruction of `from` had sent a token
+// to an earlier one of `to`, this one would be ordered already. The n-th wait therefore gets the n-th token.
 void Sequence::order(Module from, size_t count, Module to, Instruction& i) {
   const Entry& entry = done_[index(from)][count - 1];
   const Channel channel = channel_of(from, to);
@@ -104,7 +104,7 @@ void Sequence::add(Instruction i) {
     for (Module from : {Module::Load, Module::Store})
       if (const size_t count = needs(from)) order(from, count, to, i);
   } else {
-    // Load and store are no neighbours: they meet in compute.
+    // No channel connects load and store: they meet in compute.
     const Module far = to == Module::Load ? Module::Store : Module::Load;
     size_t after = needs(Module::Compute);
     if (const size_t count = needs(far)) after = std::max(after, meeting(far, count));

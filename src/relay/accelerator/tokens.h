@@ -4,8 +4,8 @@
 //   for (...) sequence.add(instruction);
 //   Stream stream = sequence.finish();
 //
-// The result computes what the instructions compute one after the other, and is as parallel as the rows that they access
-// allow. Accesses of an instruction are taken as an interval of rows in each space.
+// The result computes what the instructions compute one after the other, and is as parallel as the rows that they
+// access allow. Accesses of an instruction are taken as an interval of rows in each space.
 #pragma once
 
 #include "relay/accelerator/isa.h"

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "relay/accelerator/compile.h"
 #include "relay/accelerator/fuse_sums.h"
 #include "relay/accelerator/machine.h"
 #include "relay/external/accelerator_group.h"
@@ -33,7 +34,8 @@ class RegionReader {
   std::optional<Diagnostic> run() {
     for (const ir::VarRef& p : f_->params) {
       const std::optional<Array> array = accelerator_array(p->type);
-      if (!array || array->is_wide) return refuse(*p, format("%{} is not a tensor of int8 with 2 or 4 constant sizes", p->name));
+      if (!array || array->is_wide)
+        return refuse(*p, format("%{} is not a tensor of int8 with 2 or 4 constant sizes", p->name));
       inputs.push_back(add(p, *array));
     }
     std::optional<Diagnostic> problem;
@@ -126,12 +128,9 @@ static Result<lower::ExternalCode> generate_accelerator(const ir::FunctionRef& f
     }
     return out;
   };
-  code.payload = Json{{"memory_bytes", program->memory_bytes},
-                      {"constant_bytes", program->constants.size()},
-                      {"stream", program->stream_address},
-                      {"multiply_adds", program->multiply_adds},
-                      {"inputs", ports(region.inputs)},
-                      {"outputs", ports(region.outputs)}}
+  code.payload = Json{{"memory_bytes", program->memory_bytes}, {"constant_bytes", program->constants.size()},
+                      {"stream", program->stream_address},     {"multiply_adds", program->multiply_adds},
+                      {"inputs", ports(region.inputs)},        {"outputs", ports(region.outputs)}}
                      .dump();
   std::vector<uint8_t> stream(program->stream.size() * accelerator::instruction_bytes);
   accelerator::write_stream(program->stream, stream, 0);
@@ -170,16 +169,16 @@ static transform::Partitioning accelerator_partitioning() {
 }
 
 Compiler accelerator() {
-  return {"accelerator",
-          "Convolutions, dense layers and sums of int8, computed by the simulated accelerator.",
-          generate_accelerator,
-          accelerator_partitioning,
-          // Sums of quantised values and requantisation are computed in integers.
-          {"remove_unused_functions", "simplify_inference", "to_graph_normal_form", "propagate_constants",
-           "fold_constant", "fake_quantization_to_integer", "fixed_point_requantize", "fold_constant",
-           "common_subexpr", "dead_code"},
-          {{"fold_constant.max_elements", int64_t{1} << 28}, {"fake_quantization_to_integer.exact", int64_t{1}}},
-          accelerator_figures};
+  return {
+      "accelerator",
+      "Convolutions, dense layers and sums of int8, computed by the simulated accelerator.",
+      generate_accelerator,
+      accelerator_partitioning,
+      // Sums of quantised values and requantisation are computed in integers.
+      {"remove_unused_functions", "simplify_inference", "to_graph_normal_form", "propagate_constants", "fold_constant",
+       "fake_quantization_to_integer", "fixed_point_requantize", "fold_constant", "common_subexpr", "dead_code"},
+      {{"fold_constant.max_elements", int64_t{1} << 28}, {"fake_quantization_to_integer.exact", int64_t{1}}},
+      accelerator_figures};
 }
 
 }  // namespace relay::external

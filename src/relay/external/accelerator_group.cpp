@@ -24,7 +24,8 @@ using ValueOf = function_ref<Expr(const Expr&)>;
 std::optional<Array> accelerator_array(const ir::Type& type) {
   const ir::TensorType* t = ir::as<ir::TensorType>(type);
   const bool is_wide = t && t->dtype == DType::int32();
-  if (!t || (t->dtype != DType::int8() && !is_wide) || (t->shape.size() != 2 && t->shape.size() != 4)) return std::nullopt;
+  if (!t || (t->dtype != DType::int8() && !is_wide) || (t->shape.size() != 2 && t->shape.size() != 4))
+    return std::nullopt;
   std::vector<int> sizes;
   for (const ir::Dim& d : t->shape) {
     constexpr int64_t most = 1 << 20;
@@ -114,7 +115,8 @@ static bool read_bias(Expr& e, size_t channels, ValueOf value_of, std::vector<in
   const Call* call = bias_add ? bias_add : add;
   if (!call) return true;
   const Tensor* values = constant_of(call->args[1], value_of);
-  if (!values || values->dtype() != DType::int32() || values->elements() != static_cast<int64_t>(channels)) return false;
+  if (!values || values->dtype() != DType::int32() || values->elements() != static_cast<int64_t>(channels))
+    return false;
   const size_t rank = ir::as<ir::TensorType>(e->type)->shape.size();
   if (bias_add) {
     const int64_t axis = attribute<int64_t>(*call, "axis", 1);
@@ -132,8 +134,8 @@ static bool read_bias(Expr& e, size_t channels, ValueOf value_of, std::vector<in
 static bool read_window(const Call& conv, const Tensor& weight, Layer& layer) {
   const std::string out_layout = attribute<std::string>(conv, "out_layout", "");
   if (attribute<std::string>(conv, "data_layout", "NCHW") != "NCHW" ||
-      attribute<std::string>(conv, "kernel_layout", "OIHW") != "OIHW" || (!out_layout.empty() && out_layout != "NCHW") ||
-      attribute<int64_t>(conv, "groups", 1) != 1)
+      attribute<std::string>(conv, "kernel_layout", "OIHW") != "OIHW" ||
+      (!out_layout.empty() && out_layout != "NCHW") || attribute<int64_t>(conv, "groups", 1) != 1)
     return false;
   const ir::Ints strides = op::per_axis(attribute<ir::Ints>(conv, "strides", {1, 1}), 2),
                  dilation = op::per_axis(attribute<ir::Ints>(conv, "dilation", {1, 1}), 2),
@@ -221,7 +223,8 @@ static std::optional<AcceleratorGroup> read_sum(const Call& add, ValueOf value_o
     if (!value) return std::nullopt;
     values[k] = *value;
   }
-  const ir::TensorType *left = ir::as<ir::TensorType>(add.args[0]->type), *right = ir::as<ir::TensorType>(add.args[1]->type);
+  const ir::TensorType *left = ir::as<ir::TensorType>(add.args[0]->type),
+                       *right = ir::as<ir::TensorType>(add.args[1]->type);
   const std::optional<Array> array = accelerator_array(add.args[0]->type);
   if (!array || array->is_wide || !right || left->shape.size() != right->shape.size()) return std::nullopt;
   for (size_t d = 0; d < left->shape.size(); ++d)
@@ -260,13 +263,14 @@ static Pattern calls(const char* name, pattern::Patterns args, int constants) {
 }
 
 static Pattern limited(const Pattern& p) {
-  Pattern one = pattern::either(calls("maximum", {p}, 1), pattern::either(calls("minimum", {p}, 1), calls("clip", {p}, 0)));
+  Pattern one =
+      pattern::either(calls("maximum", {p}, 1), pattern::either(calls("minimum", {p}, 1), calls("clip", {p}, 0)));
   return pattern::either(one, p);
 }
 
 Pattern accelerator_wide_convolution() {
-  const Pattern head = pattern::either(calls("qnn.conv2d", {pattern::wildcard()}, 5),
-                                       calls("qnn.dense", {pattern::wildcard()}, 5));
+  const Pattern head =
+      pattern::either(calls("qnn.conv2d", {pattern::wildcard()}, 5), calls("qnn.dense", {pattern::wildcard()}, 5));
   return pattern::either(pattern::either(calls("nn.bias_add", {head}, 1), calls("add", {head}, 1)), head);
 }
 
@@ -276,8 +280,6 @@ Pattern accelerator_convolution() {
   return limited(limited(calls("qnn.requantize", {active}, 4)));
 }
 
-Pattern accelerator_sum() {
-  return limited(limited(calls("qnn.add", {pattern::wildcard(), pattern::wildcard()}, 6)));
-}
+Pattern accelerator_sum() { return limited(limited(calls("qnn.add", {pattern::wildcard(), pattern::wildcard()}, 6))); }
 
 }  // namespace relay::external

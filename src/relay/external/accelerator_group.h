@@ -18,8 +18,8 @@ struct AcceleratorGroup {
   accelerator::Layer layer;  // without the numbers of arrays
 };
 
-// The group that ends in `root`, which is typed. Unset if it has another form, an operand that is not int8, sizes that are
-// not constants, fewer than 16 input channels, or factors that the accelerator cannot represent. `value_of`: the
+// The group that ends in `root`, which is typed. Unset if it has another form, an operand that is not int8, sizes that
+// are not constants, fewer than 16 input channels, or factors that the accelerator cannot represent. `value_of`: the
 // argument of a parameter, other expressions unchanged.
 std::optional<AcceleratorGroup> read_accelerator_group(const ir::Expr& root,
                                                        function_ref<ir::Expr(const ir::Expr&)> value_of);

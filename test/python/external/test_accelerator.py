@@ -16,7 +16,7 @@ RNG = np.random.default_rng
 
 
 def integers(module):
-    """What the accelerator's compiler makes of a program, on the CPU."""
+    """The integer program that the accelerator's compiler makes of a program, for the CPU."""
     passes = ["fake_quantization_to_integer", "fixed_point_requantize"]
     return run_passes(module, passes, options={"fake_quantization_to_integer.exact": 1})
 
@@ -88,7 +88,6 @@ def test_the_report_states_cycles():
 STAYS = {
     "few channels": lambda x, w: nn.relu(nn.conv2d(relay.split(x, 4, axis=1)[0], w(16, 4, 3, 3))),
     "groups": lambda x, w: nn.relu(nn.conv2d(x, w(16, 1, 3, 3), groups=16)),
-    "layout": lambda x, w: nn.relu(nn.conv2d(x, w(8, 16, 3, 3), data_layout="NHWC", kernel_layout="OHWI")),
 }
 
 

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "relay/accelerator/cycles.h"
 #include "relay/accelerator/machine.h"
 #include "relay/accelerator/network.h"
 #include "relay/runtime/relay_external.h"
@@ -49,7 +50,10 @@ struct Port {
 class Function {
  public:
   Function(std::string symbol, const Json& description, Bytes constants, const Bytes& stream)
-      : symbol_(std::move(symbol)), constants_(std::move(constants)), bytes_(description.at("memory_bytes")), begin_(description.at("stream")) {
+      : symbol_(std::move(symbol)),
+        constants_(std::move(constants)),
+        bytes_(description.at("memory_bytes")),
+        begin_(description.at("stream")) {
     constexpr uint64_t most = uint64_t{1} << 32;
     if (bytes_ >= most || constants_.size() > bytes_ || begin_ > bytes_ || stream.size() > bytes_ - begin_)
       throw std::runtime_error("its memory has another size than its contents");
@@ -94,13 +98,15 @@ class Function {
     uint64_t beats = 1;
     for (const int d : {p.array.images, p.array.blocks(), p.array.height, p.array.width, p.array.is_wide ? 4 : 1})
       if ((beats *= static_cast<uint64_t>(d)) > bytes_) throw std::runtime_error("an array is larger than its memory");
-    if (p.address > bytes_ || 16 * beats > bytes_ - p.address) throw std::runtime_error("an array is outside of its memory");
+    if (p.address > bytes_ || 16 * beats > bytes_ - p.address)
+      throw std::runtime_error("an array is outside of its memory");
     return p;
   }
 
   static void check_arrays(const relay_external_array* arrays, int32_t count, const std::vector<Port>& ports,
                            const char* what) {
-    if (static_cast<size_t>(count) != ports.size()) throw std::runtime_error(std::string("another number of ") + what + "s");
+    if (static_cast<size_t>(count) != ports.size())
+      throw std::runtime_error(std::string("another number of ") + what + "s");
     for (size_t k = 0; k < ports.size(); ++k) {
       int64_t elements = 1;
       for (int32_t d = 0; d < arrays[k].rank; ++d) elements *= arrays[k].shape[d];
@@ -167,8 +173,8 @@ Bytes bytes_of(const relay_external_array& a) {
 void* load(const relay_external_source* source, relay_external_error* error) try {
   const char* payload = static_cast<const char*>(source->payload);
   if (source->constant_count != 2) return say(error, "it has another number of constants"), nullptr;
-  return new Function(source->symbol, Json::parse(payload, payload + source->payload_bytes), bytes_of(source->constants[0]),
-                      bytes_of(source->constants[1]));
+  return new Function(source->symbol, Json::parse(payload, payload + source->payload_bytes),
+                      bytes_of(source->constants[0]), bytes_of(source->constants[1]));
 } catch (const std::exception& e) {
   return say(error, e.what()), nullptr;
 }

@@ -7,8 +7,9 @@
 //   qnn.quantize(nn.relu(add(qnn.dequantize(%a, s, z), qnn.dequantize(%b, t, u))), v, w)
 //     becomes   maximum(qnn.add(%a, %b, s, z, t, u, v, w), w)
 //
-// A maximum pool between an addition and its qnn.dequantize is computed on integers as well. Results differ by one where
-// a factor's 31 bits or halves are rounded otherwise, and by at most two for sums, whose operands are rounded one by one.
+// A maximum pool between an addition and its qnn.dequantize is computed on integers as well. Results differ by one
+// where a factor's 31 bits or halves are rounded otherwise, and by at most two for sums, whose operands are rounded one
+// by one.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
@@ -45,7 +46,8 @@ std::optional<Dequantised> dequantised(const Expr& e) {
 Expr integer_sum(const Expr& now) {
   const Call* quantize = call_of(now, "qnn.quantize");
   if (!quantize || !is_scalar(quantize->args[1]) || !is_scalar(quantize->args[2])) return now;
-  const Call *relu = call_of(quantize->args[0], "nn.relu"), *add = call_of(relu ? relu->args[0] : quantize->args[0], "add");
+  const Call *relu = call_of(quantize->args[0], "nn.relu"),
+             *add = call_of(relu ? relu->args[0] : quantize->args[0], "add");
   if (!add) return now;
   const std::optional<Dequantised> x = dequantised(add->args[0]), y = dequantised(add->args[1]);
   const Expr &scale = quantize->args[1], &zero = quantize->args[2];
@@ -66,8 +68,8 @@ Result<Module> fixed_point_requantize(const Module& module, PassContext& context
     return rewrite_function(f, context, [](const Expr&, const Expr& now) -> Expr {
       const Call* requantize = call_of(now, "qnn.requantize");
       if (!requantize) return integer_sum(now);
-      const Attrs attrs = with_attributes(
-          *requantize, {{"compute_dtype", std::string("int64")}, {"rounding", std::string("UPWARD")}});
+      const Attrs attrs =
+          with_attributes(*requantize, {{"compute_dtype", std::string("int64")}, {"rounding", std::string("UPWARD")}});
       return try_call(requantize->callee, requantize->args, attrs, now->span);
     });
   });

@@ -1,5 +1,5 @@
 // Random layers, computed by their instructions and by plain loops.
-#include "relay/accelerator/network.h"
+#include "relay/accelerator/compile.h"
 
 #include <gtest/gtest.h>
 
@@ -64,8 +64,11 @@ Numbers reference(const Network& net, const Layer& l, const Values& input, const
                   const int iy = y * l.stride[0] - l.padding[0] + ky * l.dilation[0];
                   const int ix = x * l.stride[1] - l.padding[1] + kx * l.dilation[1];
                   const bool inside = iy >= 0 && iy < in.height && ix >= 0 && ix < in.width;
-                  const int v = inside ? input[static_cast<size_t>(((n * in.channels + c) * in.height + iy) * in.width + ix)] : l.pad;
-                  sum += int64_t{v} * l.weights[static_cast<size_t>(((o * in.channels + c) * l.kernel[0] + ky) * l.kernel[1] + kx)];
+                  const int v =
+                      inside ? input[static_cast<size_t>(((n * in.channels + c) * in.height + iy) * in.width + ix)]
+                             : l.pad;
+                  sum += int64_t{v} *
+                         l.weights[static_cast<size_t>(((o * in.channels + c) * l.kernel[0] + ky) * l.kernel[1] + kx)];
                 }
             if (out.is_wide) {
               result.push_back(static_cast<int32_t>(sum + l.scales[0].bias[static_cast<size_t>(o)]));
@@ -81,7 +84,8 @@ Numbers reference(const Network& net, const Layer& l, const Values& input, const
 
 Layer random_convolution(Drawn& drawn, Array& in, Array& out, bool large) {
   Layer l;
-  in = {drawn.pick(1, 3), drawn.pick(1, large ? 90 : 40), drawn.pick(1, large ? 40 : 12), drawn.pick(1, large ? 40 : 12)};
+  in = {drawn.pick(1, 3), drawn.pick(1, large ? 90 : 40), drawn.pick(1, large ? 40 : 12),
+        drawn.pick(1, large ? 40 : 12)};
   for (size_t d = 0; d < 2; ++d) {
     const int size = d == 0 ? in.height : in.width;
     l.kernel[d] = drawn.pick(1, 3), l.stride[d] = drawn.pick(1, 2), l.dilation[d] = drawn.pick(1, 2);
@@ -133,20 +137,21 @@ void compare(uint64_t seed, bool large) {
   Numbers got(expected.size());
   Values narrow(expected.size());
   const bool is_wide = net.arrays[1].is_wide;
-  unpack(net.arrays[1], memory.data() + program->addresses[1], is_wide ? static_cast<void*>(got.data()) : narrow.data());
+  unpack(net.arrays[1], memory.data() + program->addresses[1],
+         is_wide ? static_cast<void*>(got.data()) : narrow.data());
   if (!is_wide) got.assign(narrow.begin(), narrow.end());
   EXPECT_EQ(got, expected) << "seed " << seed;
 }
 
-TEST(network, small_layers) {
+TEST(compile, small_layers) {
   for (uint64_t seed = 1; seed <= 60; ++seed) compare(seed, false);
 }
-TEST(network, layers_of_several_tiles) {
+TEST(compile, layers_of_several_tiles) {
   for (uint64_t seed = 1; seed <= 12; ++seed) compare(seed, true);
 }
 
 // Every token that the compiler adds is needed: without one, a race or a missing token is found.
-TEST(network, each_token_is_needed) {
+TEST(compile, each_token_is_needed) {
   Drawn drawn(5);
   Network net;
   net.arrays.resize(2);
@@ -165,7 +170,8 @@ TEST(network, each_token_is_needed) {
       for (size_t k = 0; k < n; ++k) number += (without[k].waits & bit) != 0;
       without[n].waits = static_cast<uint8_t>(without[n].waits & ~bit);
       for (size_t k = 0; k < n; ++k)
-        if ((without[k].signals & bit) != 0 && number-- == 0) without[k].signals = static_cast<uint8_t>(without[k].signals & ~bit);
+        if ((without[k].signals & bit) != 0 && number-- == 0)
+          without[k].signals = static_cast<uint8_t>(without[k].signals & ~bit);
       ASSERT_EQ(check(without, program.memory_bytes), std::nullopt);
       EXPECT_NE(find_race(without), std::nullopt) << "instruction " << n << ": " << str(program.stream[n]);
       ++found;
