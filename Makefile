@@ -239,6 +239,19 @@ device-check: build ## Prepare the check on a machine with a GPU of NVIDIA in bu
 	@if build/release/bin/relay doctor --quick | grep -q '^CUDA *cuda:0'; then $(PYTHON) build/device-check/check.py; \
 	else echo "not run: there is no GPU here. Copy build/device-check to a machine with one, and run check.py there"; fi
 
+build/accelerator/ready: dev/setup hardware/build $(wildcard hardware/rtl/* hardware/simulation/* src/relay/accelerator/*)
+	@dev/setup accelerator
+	@hardware/build $(@D)
+	@touch $@
+
+test-accelerator: product build/accelerator/ready ## Compare 10,000 random instruction streams and whole layers on the accelerator's models and hardware, plant faults, run ResNet-18 through the hardware
+	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/accelerator/streams \
+	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
+	@build/accelerator/layers
+	@hardware/faults build/accelerator --jobs $(CPUS)
+	@$(PYTHON) -m pytest -q -m 'slow or not slow' test/python/external/test_accelerator.py
+	@$(PYTHON) bench/accelerator.py --only resnet18 --hardware build/accelerator/librelay_accelerator_rtl.so
+
 test-ops: build ## Run the proofs of columns.def for every operator, and print the table; write test/ops/proofs.json
 	@$(PYTHON) test/ops/run.py --jobs $(CPUS) $(OPS)
 	@$(PYTHON) test/ops/accuracy.py
@@ -330,6 +343,9 @@ bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenV
 
 bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
 	@$(PYTHON) bench/decode.py
+
+bench-accelerator: setup product ## Count the cycles of the paper's networks on the accelerator; writes docs/benchmarks/accelerator.md
+	@$(PYTHON) bench/accelerator.py
 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }

@@ -21,7 +21,7 @@ See docs/byoc.md for a complete example.
 from __future__ import annotations
 
 from .codegen import CSource, LibraryCode, SharedObject, register_codegen
-from .passes import partition, partition_for_dnnl
+from .passes import partition, partition_for_accelerator, partition_for_dnnl
 from .report import Report, Row, report
 from .tables import get_pattern_table, register_pattern_table, supports, takes
 
@@ -33,6 +33,7 @@ __all__ = [
     "SharedObject",
     "get_pattern_table",
     "partition",
+    "partition_for_accelerator",
     "partition_for_dnnl",
     "register_codegen",
     "register_pattern_table",

@@ -60,13 +60,28 @@ def partition(mod: IRModule, compiler: str, *, module_name: str = "default", bin
     return mod
 
 
+def partition_for_accelerator(mod: IRModule, params: dict | None = None) -> IRModule:
+    """Returns the module partitioned for the simulated accelerator: convolutions and dense layers of int8 with constant
+    weights, and sums of their results. Requantisation is computed in fixed point (pass fixed_point_requantize).
+    `params` become constants.
+
+    Running the result needs the plugin librelay_external_accelerator.so. docs/accelerator.md describes the machine.
+    """
+    return _core.partition_for(_bound(mod, params), "accelerator")
+
+
 def partition_for_dnnl(mod: IRModule, params: dict | None = None) -> IRModule:
     """Returns the module partitioned for oneDNN: contractions, the operators after them, and pools between them.
     `params` become constants.
 
     Compiling the result does not need oneDNN; running it needs the plugin librelay_external_dnnl.so.
     """
-    if params:
-        mod = mod.clone()
-        mod["main"] = bind_params_by_name(mod["main"], params)
-    return _core.partition_for(mod, "dnnl")
+    return _core.partition_for(_bound(mod, params), "dnnl")
+
+
+def _bound(mod: IRModule, params: dict | None) -> IRModule:
+    if not params:
+        return mod
+    mod = mod.clone()
+    mod["main"] = bind_params_by_name(mod["main"], params)
+    return mod

@@ -187,7 +187,10 @@ static void count_externals(const runtime::Program& program, CompileReport& repo
   for (const runtime::ExternalEntry& e : program.externals) {
     ExternalReport& row = report.externals.emplace_back();
     row.library = e.library, row.symbol = e.symbol, row.payload = static_cast<int64_t>(e.payload.size());
-    for (uint32_t c : e.constants) row.bytes += static_cast<int64_t>(program.constants[c].bytes());
+    std::vector<Tensor> constants;
+    for (uint32_t c : e.constants) constants.push_back(program.constants[c]);
+    for (const Tensor& c : constants) row.bytes += static_cast<int64_t>(c.bytes());
+    row.figures = external::figures(e.library, e.payload, constants);
   }
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps)

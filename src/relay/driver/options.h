@@ -131,7 +131,8 @@ struct PassOptions {
              "Types of float32 values: as_written; bf16 or f16 for contractions and operators that follow them, with "
              "sums in float32; auto for 16 bits in constant weights of products only. `relay verify` states the error"),
       option("external", &PassOptions::external,
-             "External compiler that gets the parts of the program that it supports: dnnl (oneDNN)",
+             "External compiler that gets the parts of the program that it supports: dnnl (oneDNN), accelerator (int8, "
+             "simulated)",
              {.value = "COMPILER"}),
       option("devices", &PassOptions::devices,
              "Devices by operator, for calls that the program does not place itself: {\"nn.conv2d\": \"cpu:1\"}. "

@@ -63,12 +63,14 @@ std::string json(const CompileReport& report, bool times) {
   }
   for (const build::SegmentReport& s : report.batching)
     batching.push_back({{"segment", s.name}, {"calls", name(s.batching)}, {"why", s.reason}});
-  for (const ExternalReport& e : report.externals)
+  for (const ExternalReport& e : report.externals) {
     external.push_back({{"library", e.library},
                         {"symbol", e.symbol},
                         {"steps", e.steps},
                         {"payload_bytes", e.payload},
                         {"constant_bytes", e.bytes}});
+    for (const auto& [figure, value] : e.figures) external.back()[figure] = value;
+  }
   Json copies = Json::array();
   for (const CopyReport& c : report.copies)
     copies.push_back({{"from", c.from}, {"to", c.to}, {"copies", c.copies}, {"bytes", c.bytes}});

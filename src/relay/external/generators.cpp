@@ -84,6 +84,12 @@ Result<ir::Module> partition(const ir::Module& module, const std::string& compil
                            join(names, ", "))};
 }
 
+Figures figures(const std::string& library, const std::string& payload, const std::vector<Tensor>& constants) {
+  for (const Compiler& c : compilers())
+    if (c.name == library && c.figures) return c.figures(payload, constants);
+  return {};
+}
+
 Result<lower::ExternalCodes> generate(const ir::Module& module) {
   lower::ExternalCodes codes;
   std::vector<ir::FunctionRef> functions;

@@ -19,6 +19,8 @@ namespace relay::external {
 // library's function, with tuples flattened; its constants may become the code's.
 using Generator = std::function<Result<lower::ExternalCode>(const ir::FunctionRef& function)>;
 
+using Figures = std::vector<std::pair<std::string, double>>;
+
 struct Compiler {
   const char* name;
   const char* doc;
@@ -27,6 +29,8 @@ struct Compiler {
   // Passes that bring a program into the form that its patterns match, with their options.
   std::vector<std::string> passes;
   std::map<std::string, ir::AttrValue> options;
+  // Figures of a function for reports, by name; null if there are none.
+  Figures (*figures)(const std::string& payload, const std::vector<Tensor>& constants) = nullptr;
 };
 const std::vector<Compiler>& compilers();
 
@@ -37,6 +41,9 @@ bool has_added_generators();
 
 // Moves the parts that a compiler of compilers.def takes into separate functions. unknown_target if none has this name.
 Result<ir::Module> partition(const ir::Module& module, const std::string& compiler);
+
+// Figures of a library's function, such as its cycles; empty if the library's compiler states none.
+Figures figures(const std::string& library, const std::string& payload, const std::vector<Tensor>& constants);
 
 // Code by symbol. not_supported if a function is for an unknown compiler.
 Result<lower::ExternalCodes> generate(const ir::Module& module);
