@@ -157,7 +157,7 @@ class Builder {
     int64_t inner = count;
     if (check.axes.size() > 1) {
       inner = 1;
-      for (size_t d = check.rows == runtime::Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
+      for (size_t d = check.rows == Rows::Added ? 2 : 1; d < shape.size(); ++d) inner *= shape[d];
     }
     const std::string op = check.op.substr(0, check.op.find('\n'));
     for (int64_t at = 0; inner > 0 && at < count; at += inner) {
