@@ -109,6 +109,10 @@ static std::string code_of(llvm::Module& module, llvm::TargetMachine& machine, l
   return std::string(code.data(), code.size());
 }
 
+std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
+  return code_of(module, machine, llvm::CodeGenFileType::AssemblyFile);
+}
+
 std::string object_of(llvm::Module& module, llvm::TargetMachine& machine) {
   return code_of(module, machine, llvm::CodeGenFileType::ObjectFile);
 }
@@ -168,7 +172,7 @@ static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const 
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
                build_module(prepare_all(kernels), functions, target, context, machine.get()));
   if (assembly) {
-    return machine ? code_of(*module, *machine, llvm::CodeGenFileType::AssemblyFile)
+    return machine ? assembly_of(*module, *machine)
                    : foreign_code(*module, target, true);
   }
   std::string text;
