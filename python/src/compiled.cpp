@@ -351,11 +351,10 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("is_graph", [](const PyCompiled& self) { return self.executable->runs_as_graph(); })
       .def_prop_ro("executor", [](const PyCompiled& self) { return runtime::name(self.executable->executor()); })
       .def_prop_ro("tier", [](const PyCompiled& self) { return runtime::name(self.executable->tier()); })
-      .def(
-          "wait",
-          [](const PyCompiled& self) {
-            run_interruptibly([executable = self.executable] { value_or_throw(executable->wait_for_upgrade()); });
-          })
+      .def("wait",
+           [](const PyCompiled& self) {
+             run_interruptibly([executable = self.executable] { value_or_throw(executable->wait_for_upgrade()); });
+           })
       .def_prop_ro("strings", [](const PyCompiled& self) { return strings_of(interface_of(self)); })
       .def_prop_ro("complex", [](const PyCompiled& self) { return complex_of(interface_of(self)); })
       .def_prop_ro("containers", [](const PyCompiled& self) { return containers_of(interface_of(self)); })

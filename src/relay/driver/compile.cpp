@@ -85,8 +85,7 @@ static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, i
   return codegen::llvm_backend(target, threads, tier);
 }
 
-static std::shared_ptr<codegen::Backend> new_backend(const Options& options,
-                                                     runtime::Tier tier = runtime::Tier::Full) {
+static std::shared_ptr<codegen::Backend> new_backend(const Options& options, runtime::Tier tier = runtime::Tier::Full) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
   return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier);
@@ -370,9 +369,8 @@ Status make_executable(Compiled& compiled, const Options& options) {
   RELAY_ASSIGN(compiled.executable, exec::build(compiled.built, build));
   if (compiled.tier == runtime::Tier::Fast && options.run.tier == Tier::Auto)
     compiled.executable->set_upgrade(upgrade(
-        compiled.executable->code(), [program = without_executable(compiled), options] {
-          return kernels_of(with_full_code(program, options));
-        }));
+        compiled.executable->code(),
+        [program = without_executable(compiled), options] { return kernels_of(with_full_code(program, options)); }));
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
   compiled.report.executor = compiled.executable->executor();
   return ok();
@@ -419,9 +417,8 @@ FileForm form_for(const std::string& path) {
 
 Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier) {
   const TargetDesc& target = compiled.report.target;
-  const std::shared_ptr<codegen::Backend> backend = compiled.backend && compiled.tier == tier
-                                                        ? compiled.backend
-                                                        : new_backend(target, compiled.report.threads, tier);
+  const std::shared_ptr<codegen::Backend> backend =
+      compiled.backend && compiled.tier == tier ? compiled.backend : new_backend(target, compiled.report.threads, tier);
   if (form == FileForm::Artifact) {
     CompileReport report = compiled.report;
     report.tier = tier;

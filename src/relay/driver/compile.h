@@ -143,7 +143,6 @@ std::optional<FileForm> file_form(const std::string& name);  // unset for anothe
 // The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, else an artifact.
 FileForm form_for(const std::string& path);
 // `tier`: of the code in the file, which is full for people.
-Status save(const Compiled& compiled, FileForm form, const std::string& path,
-            runtime::Tier tier = runtime::Tier::Full);
+Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier = runtime::Tier::Full);
 
 }  // namespace relay::driver

@@ -80,10 +80,7 @@ Result<Tier> find_tier(const std::string& text) {
 }
 
 runtime::ExecutableOptions executable_options(const RunOptions& options, runtime::Tier tier) {
-  return {.threads = options.threads,
-          .executor = options.executor,
-          .memory_limit = options.memory_limit,
-          .tier = tier};
+  return {.threads = options.threads, .executor = options.executor, .memory_limit = options.memory_limit, .tier = tier};
 }
 
 }  // namespace relay::driver

@@ -110,16 +110,15 @@ static cache::NewModel to_keep(const Model& model, const Compiled& compiled, con
   const CompileReport& report = compiled.report;
   std::vector<std::string> notes = report.notes;
   for (const Diagnostic& warning : model.warnings) notes.push_back(warning.message);
-  return {.model = model.path,
-          .files = model.files,
-          .read_since = since,
-          .options = for_people(options),
-          .notes = std::move(notes),
-          .compile_ms = report.total_ms(),
-          .weight_bytes = report.constant_bytes,
-          .write_artifact = [&, tier](const std::string& path) {
-            return save(compiled, FileForm::Artifact, path, tier);
-          }};
+  return {
+      .model = model.path,
+      .files = model.files,
+      .read_since = since,
+      .options = for_people(options),
+      .notes = std::move(notes),
+      .compile_ms = report.total_ms(),
+      .weight_bytes = report.constant_bytes,
+      .write_artifact = [&, tier](const std::string& path) { return save(compiled, FileForm::Artifact, path, tier); }};
 }
 
 // True if it calls operators, or functions for code generators, that this process has defined: another process may
@@ -280,8 +279,7 @@ Result<std::optional<ReadyModel>> find_ready(const BuiltModel& model, const Opti
   RELAY_RETURN_IF_ERROR(check_options(options));
   ReadyModel out;
   cache::Cache* usable = &cache;
-  RELAY_ASSIGN(bool found,
-               find_in_cache(out, model.path, request_of(model, options), options, usable));
+  RELAY_ASSIGN(bool found, find_in_cache(out, model.path, request_of(model, options), options, usable));
   return found ? std::optional(std::move(out)) : std::nullopt;
 }
 

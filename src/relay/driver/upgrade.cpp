@@ -87,7 +87,8 @@ class CodeUpgrade final : public runtime::Upgrade {
   void stop() {
     std::lock_guard<std::mutex> lock(mutex_);
     work_->stop->store(true);
-    if (generation_.load(std::memory_order_relaxed) != fork_generation()) (void)thread_.release();  // not in this process
+    if (generation_.load(std::memory_order_relaxed) != fork_generation())
+      (void)thread_.release();  // not in this process
     if (thread_) thread_->join();
     thread_.reset();
   }

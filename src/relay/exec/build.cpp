@@ -77,12 +77,11 @@ Result<std::shared_ptr<runtime::Executable>> build(const Built& built, const Bui
   if (code->source().empty()) {
     RELAY_ASSIGN(code, with_opencl_source(*built.program, built.kernels, std::move(code)));
   }
-  return runtime::Executable::create(
-      built.program, code,
-      {.threads = options.threads,
-       .executor = options.executor,
-       .memory_limit = options.memory_limit,
-       .tier = options.tier});
+  return runtime::Executable::create(built.program, code,
+                                     {.threads = options.threads,
+                                      .executor = options.executor,
+                                      .memory_limit = options.memory_limit,
+                                      .tier = options.tier});
 }
 
 Result<std::shared_ptr<runtime::Executable>> build(const LoweredFunction& lowered, const BuildOptions& options) {

@@ -21,7 +21,7 @@ struct BuildOptions {
   int threads = 0;                              // of the executable and of compilation; 0: all cores
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
-  codegen::Tier tier = codegen::Tier::Full;  // of the code of the executable
+  codegen::Tier tier = codegen::Tier::Full;     // of the code of the executable
   // The generator of code for `target`, which may have begun to compile the kernels; null: a new one.
   std::shared_ptr<codegen::Backend> backend{};
 };

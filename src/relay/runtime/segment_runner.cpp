@@ -16,7 +16,10 @@ using Clock = std::chrono::steady_clock;
 static double us(Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); }
 
 SegmentRunner::SegmentRunner(const LinkedProgram& linked, const Segment& f, const Plan& plan)
-    : linked_(linked), code_(linked.code->now()), plan_(plan), segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
+    : linked_(linked),
+      code_(linked.code->now()),
+      plan_(plan),
+      segment_(static_cast<uint32_t>(&f - linked.program->segments.data())) {
   const Program& program = *linked.program;
   size_t slots = 0;
   for (const Step& in : f.steps) slots += in.args.count;

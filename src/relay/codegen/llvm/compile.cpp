@@ -43,10 +43,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   for (const std::string& f : target.features) features += (features.empty() ? "" : ",") + f;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      found->createTargetMachine(llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_,
-                                 std::nullopt,
-                                 tier == Tier::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      llvm::Triple(target.triple), target.cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
+      tier == Tier::Fast ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   machine->setO0WantsFastISel(tier == Tier::Fast);
   return machine;
 }

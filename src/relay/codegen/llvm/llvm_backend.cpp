@@ -11,10 +11,7 @@
 namespace relay::codegen {
 
 LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier, double most_operations)
-    : target_(std::move(target)),
-      tier_(tier),
-      most_operations_(most_operations),
-      is_linked_(is_linked(target_)) {
+    : target_(std::move(target)), tier_(tier), most_operations_(most_operations), is_linked_(is_linked(target_)) {
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
 }
 

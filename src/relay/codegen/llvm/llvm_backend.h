@@ -19,8 +19,7 @@ class ObjectWriter;
 
 class LlvmBackend : public Backend {
  public:
-  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full,
-              double most_operations = most_fast_operations);
+  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full, double most_operations = most_fast_operations);
   ~LlvmBackend() override;
 
   Status check(const loop::Kernel& kernel, const std::string& text) override;
@@ -61,7 +60,7 @@ class LlvmBackend : public Backend {
   const TargetDesc target_;
   const Tier tier_;
   const double most_operations_;  // of a kernel with fast code
-  const bool is_linked_;  // LLVM's back end for the target is part of this program
+  const bool is_linked_;          // LLVM's back end for the target is part of this program
   const InterruptFlag interrupt_ = interrupt_flag;
   // By text: a kernel that was checked, until it begins.
   std::unordered_map<std::string, std::optional<Prepared>> checked_;

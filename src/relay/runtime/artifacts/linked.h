@@ -23,8 +23,8 @@ struct LinkedProgram {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const KernelLibrary> library;  // the first one: of the functions, and of other devices
   std::shared_ptr<KernelCode> code;              // of the kernels that the host runs
-  std::vector<uint32_t> device_numbers;  // by index of Program::devices: their numbers in this process
-  std::vector<LinkedDevice> devices;     // by index of Program::devices; empty if there is only the host
+  std::vector<uint32_t> device_numbers;          // by index of Program::devices: their numbers in this process
+  std::vector<LinkedDevice> devices;             // by index of Program::devices; empty if there is only the host
   std::vector<std::shared_ptr<const External>> externals;  // by index of Program::externals
   std::vector<Value> constants;  // by index of Program::constants; only for programs with functions
   std::vector<TypeId> types;     // by index of Program::types
