@@ -33,4 +33,5 @@ class CompileOptions(TypedDict, total=False):
     threads: int | None
     executor: str | None
     memory_limit: int | None
+    tier: str | None
     donate: Mapping[str, int | str | None] | Iterable[str] | None

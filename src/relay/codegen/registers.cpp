@@ -65,7 +65,7 @@ static int64_t live_vectors(const Stmt& s, const RegisterPlan& plan, const Targe
 Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc& target) {
   struct Access {
     RegisterAccess run;
-    std::string text;
+    const Exprs* indices;
   };
   std::map<const Buffer*, std::vector<Access>> accesses;
   Diagnostics errors;
@@ -78,7 +78,7 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
                                       buffer->name, access_text(*buffer, indices)),
                                "unroll the loops that index it, or place it on the stack"));
     else
-      accesses[buffer].push_back({*run, access_text(*buffer, indices)});
+      accesses[buffer].push_back({*run, &indices});
   };
   loop::visit(
       kernel.body,
@@ -108,9 +108,9 @@ Result<RegisterPlan> plan_registers(const loop::Kernel& kernel, const TargetDesc
         clash |= !inside && begin < before.offset + before.lanes;
       }
       if (clash)
-        return illegal(
-            format("register buffer {} is accessed at {}, which overlaps another access in part", buffer->name, a.text),
-            "use one vector width for it, and make its last dimension a multiple of that");
+        return illegal(format("register buffer {} is accessed at {}, which overlaps another access in part",
+                              buffer->name, access_text(*buffer, *a.indices)),
+                       "use one vector width for it, and make its last dimension a multiple of that");
       if (!inside) groups.insert({begin, {begin, a.run.lanes}});
     }
     for (const auto& [offset, group] : groups) plan.groups[buffer].push_back(group);

@@ -54,7 +54,9 @@ def test_save_and_load(dense, tmp_path):
     loaded = relay.load(tmp_path / "dense.rart")
     x, w = arrays(5)
     assert (loaded(x, w) == dense(x, w)).all()
-    same = {key: value for key, value in dense.report.items() if key not in ("passes", "ms")}
+    same = {
+        key: value for key, value in dense.report.items() if key not in ("passes", "ms", "tier")
+    }  # saved code is full
     assert {key: loaded.report[key] for key in same} == same
 
 

@@ -7,7 +7,7 @@
 namespace relay::codegen {
 
 // Fast code takes a few times as long to run. Beyond this many operations, a run loses more than the compilation gains.
-constexpr double most_fast_operations = 5e5;
+constexpr double most_fast_operations = 2e6;
 // A backend with up to `threads` threads. Fast: full code for kernels with more than `most_operations` operations.
 std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier = Tier::Full,
                                       double most_operations = most_fast_operations);

@@ -246,7 +246,9 @@ static Status run(const RunOptions& options) {
   progress.reset();
   show(warnings);
   if (!made) return made.errors();
-  driver::ReadyModel& ready = *made;
+  // Kept: at the end of the process, the system frees the nodes of the program faster than their destructors.
+  static driver::ReadyModel* const kept = new driver::ReadyModel(*std::move(made));
+  driver::ReadyModel& ready = *kept;
   if (input::is_pipe(options.model))  // whose form was unknown before
     RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling, ready.model.form));
   for (const std::string& note : ready.notes) print_message(note);
