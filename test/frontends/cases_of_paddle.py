@@ -1,6 +1,5 @@
 """Small models of PaddlePaddle: name, function of tensors, arrays of its inputs. paddle_oracle.py writes each in both
-forms, in an environment of its own. A layer as the function brings weights.
-Paddle does not translate control flow of modules whose name begins with its own."""
+forms, in an environment of its own. A layer as the function brings weights."""
 
 import numpy as np
 import paddle
@@ -442,8 +441,9 @@ def _images():
     yield "generate_proposals", lambda s, d, i, a, v: paddle.vision.ops.generate_proposals(s, d, i, a, v, 12, 5, 0.6, 1.0, return_rois_num=True), RNG.uniform(0, 1, (1, 2, 3, 3)).astype(np.float32), real(1, 8, 3, 3, low=-0.5, high=0.5), np.float32([[20, 20]]), sides, np.ones_like(sides)  # fmt: skip
 
 
-def _control():
-    def loop(x, n):
+# Paddle translates the control flow of a layer's own `forward`.
+class Loop(nn.Layer):
+    def forward(self, x, n):
         i = paddle.zeros([1], "int64")
         s = x
         while i < n:
@@ -451,20 +451,26 @@ def _control():
             i = i + 1
         return s
 
-    def branch(x):
+
+class Branch(nn.Layer):
+    def forward(self, x):
         if x.sum() > 0:
             y, z = x + 1, x * 2
         else:
-            y, z = x - 1, x
+            y, z = x - 1, x * 3
         return y, z
 
-    def one_sided(x):
+
+class OneSided(nn.Layer):
+    def forward(self, x):
         y = x * 2
         if x.mean() > 0:
             y = y + 1
         return y
 
-    def nested(x, n):
+
+class Nested(nn.Layer):
+    def forward(self, x, n):
         i = paddle.zeros([1], "int64")
         while i < n:
             if x.sum() > 10:
@@ -474,7 +480,9 @@ def _control():
             i = i + 1
         return x
 
-    def listed(x, n):
+
+class Listed(nn.Layer):
+    def forward(self, x, n):
         i, parts = paddle.zeros([1], "int64"), []
         y = x
         while i < n:
@@ -483,22 +491,26 @@ def _control():
             i = i + 1
         return paddle.stack(parts)
 
-    def filled(x, n):
+
+class Filled(nn.Layer):
+    def forward(self, x, n):
         i, made = paddle.zeros([1], "int64"), paddle.zeros([5, 3])
         while i < n:
             made[i] = x * i.astype("float32")
             i = i + 1
         return made
 
+
+def _control():
     n = np.int64([4])
-    yield "while", loop, real(2, 3), n
-    yield "if", branch, real(2, 3, low=0.1)
-    yield "if not", branch, real(2, 3, high=-0.1)
-    yield "if alone", one_sided, real(2, 3, low=0.1)
-    yield "if alone not", one_sided, real(2, 3, high=-0.1)
-    yield "while if", nested, real(2, 3), n
-    yield "while list", listed, real(2, 3), n
-    yield "while set_value", filled, real(3), n
+    yield "while", Loop(), real(2, 3), n
+    yield "if", Branch(), real(2, 3, low=0.1)
+    yield "if not", Branch(), real(2, 3, high=-0.1)
+    yield "if alone", OneSided(), real(2, 3, low=0.1)
+    yield "if alone not", OneSided(), real(2, 3, high=-0.1)
+    yield "while if", Nested(), real(2, 3), n
+    yield "while list", Listed(), real(2, 3), n
+    yield "while set_value", Filled(), real(3), n
 
 
 def cases():

@@ -38,5 +38,5 @@ __all__ = [
 
 
 def __getattr__(name: str):
-    """Refuses an importer that is not here, and says what takes its place (from_oneflow, ...)."""
+    """Refuses an importer that is not here, and says what takes its place (from_coreml, ...)."""
     raise AttributeError(absent("relay.frontend", name, globals()))

@@ -142,7 +142,6 @@ def test_attributes_that_are_outside_say_so():
         (lambda: tvm.nonsense(), "from-tvm.md"),
         (lambda: tvm.relay.transform.ManifestLifetimes(), "planned when a program is built"),
         (lambda: tvm.relay.transform.NoSuchPass(), "there are: AlterOpLayout"),
-        (lambda: tvm.relay.frontend.from_oneflow("model"), "ONNX"),
     ]:
         with pytest.raises((AttributeError, NotImplementedError), match=reason):
             get()

@@ -154,7 +154,7 @@ def test_two_parameters_of_one_name():
         relay.build_module.bind_params_by_name(function, {"x": X})
 
 
-@pytest.mark.parametrize("name", ["frontend.from_oneflow", "frontend.from_paddle"])
+@pytest.mark.parametrize("name", ["frontend.from_coreml"])
 def test_what_is_not_here_says_the_same_inside_and_outside(name):
     import relay as ours
 

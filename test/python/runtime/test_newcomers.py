@@ -270,7 +270,6 @@ def test_maps_are_dictionaries(keys):
     ("read", "says"),
     [
         (lambda: relay.build_config, "PassContext"),
-        (lambda: relay.frontend.from_oneflow, "convert the model to ONNX"),
         (lambda: relay.complie, "did you mean compile"),
         (lambda: relay.frontend.from_onx, "did you mean from_onnx"),
     ],

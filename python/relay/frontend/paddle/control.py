@@ -44,10 +44,16 @@ def _writes(block: Block) -> dict[str, None]:
     """Returns the variables that the operators of a block write, in order."""
     found: dict[str, None] = {}
     for one in block.operations:
-        found.update(dict.fromkeys(one.writes))
+        found.update(dict.fromkeys(_written(one)))
         for inner in one.blocks:
             found.update(_writes(inner))
     return found
+
+
+def _written(operation: Operation) -> list[str]:
+    """Returns the variables that an operator writes: its results, and a list that it changes."""
+    changed = operation.inputs.get("Array", []) if operation.kind == "write_to_array" else []
+    return [*operation.writes, *changed]
 
 
 def _run(c: Operator, block: Block, values: dict) -> dict:
@@ -152,7 +158,7 @@ def _read_first(block: Block) -> set[str]:
         found.update(name for name in one.reads if name not in written)
         for inner in one.blocks:
             found |= _read_first(inner) - written
-        written.update(one.writes)
+        written.update(_written(one))
     return found | {name for name in block.results if name not in written}
 
 
@@ -193,9 +199,11 @@ def _loop(c: Operator, block: Block) -> _Loop:
             raise Refused(f"its block has {counts}", "export the model again")
         made = _Loop(list(block.arguments), block.results[1:], initial, list(outputs), None)
         kept = [at for at, name in enumerate(made.names) if name in _reads(block) or outputs[at] in c.importer.used]
+        lists = [name for name in _writes(block) if name in before]  # changed in place
         return dataclasses.replace(
-            made, names=[made.names[at] for at in kept], following=[made.following[at] for at in kept],
-            initial=[initial[at] for at in kept], results=[outputs[at] for at in kept],
+            made, names=[made.names[at] for at in kept] + lists, following=[made.following[at] for at in kept] + lists,
+            initial=[initial[at] for at in kept] + [before[name] for name in lists],
+            results=[outputs[at] for at in kept] + lists,
         )  # fmt: skip
     condition, first = c.operation.inputs["Condition"][0], _read_first(block)
     names = [
@@ -235,6 +243,7 @@ def while_(c: Operator):
         initial = [_begun(one, following[at]) if at in fresh else one for at, one in enumerate(initial)]
     made = repeat([start, *initial], step, outside)
     found = dict(zip(loop.results, made[1:], strict=True))
+    c.importer.values.update((name, one) for name, one in found.items() if isinstance(one, List))
     if loop.condition is not None:
         found[loop.condition] = made[0]
     return {"Out": [found.get(name, before.get(name)) for name in c.operation.outputs.get("Out", [])]}
@@ -244,6 +253,8 @@ def _begun(initial, following):
     """Returns a first value of the type of the next: the initial one if it fits."""
     if isinstance(following, Known):
         following = following.expr()
+    if isinstance(following, List):
+        return initial if isinstance(initial, List) else _empty(following.dtype)
     if not isinstance(following, Expr):
         return following if initial is None else initial
     sizes, dtype = shape_of(following), dtype_of(following)
@@ -266,6 +277,10 @@ def _scalar_bool(value):
 def create_array(c: Operator):
     dtype = c.dtype_named("dtype", "float32")
     c.ignore("val")
+    return _empty(dtype)
+
+
+def _empty(dtype: str) -> List:
     return List(dtype, None, Known(np.asarray(0, np.int32)), None, True)
 
 
@@ -285,11 +300,13 @@ def write_to_array(c: Operator):
     names = c.operation.outputs.get("Out", [])
     found = c.held("Array") if c.gives("Array") else c.importer.values.get(names[0]) if names else None
     if found is None:
-        found = List("float32", None, Known(np.asarray(0, np.int32)), None, True)
+        found = _empty("float32")
     if not isinstance(found, List):
         raise Refused("it writes to a variable that is not a list of tensors")
-    element = c["X"]
-    return written(found, cast(_index(c), "int64"), element)
+    made = written(found, cast(_index(c), "int64"), c["X"])
+    for name in c.operation.inputs.get("Array", []):  # the list itself is changed
+        c.importer.values[name] = made
+    return made
 
 
 def read_from_array(c: Operator):

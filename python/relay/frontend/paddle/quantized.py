@@ -18,11 +18,6 @@ def _most(c: Operator, name: str = "bit_length") -> float:
     return float((1 << (bits - 1)) - 1)
 
 
-def _rounded(c: Operator, x: Expr) -> Expr:
-    """Rounds halves to even, or away from zero with `round_type` 1."""
-    return functions.away_from_zero(x) if c.int("round_type", 1) == 1 else op.round(x)
-
-
 def _along(c: Operator, scale: Expr, rank: int, axis: int) -> Expr:
     """Returns scales of channels in the shape in which they are broadcast."""
     sizes = shape_of(scale)
@@ -32,9 +27,11 @@ def _along(c: Operator, scale: Expr, rank: int, axis: int) -> Expr:
 
 
 def _quantised(c: Operator, x: Expr, scale: Expr, most: float) -> Expr:
-    """Returns integers from -most to most, still as floats."""
+    """Returns integers, still as floats: halves to even from -most - 1 on, or away from zero from -most on."""
+    if c.int("round_type", 1) == 0:
+        return op.clip(op.round(op.divide(op.multiply(x, c.number(most)), scale)), -most - 1, most)
     clipped = op.maximum(op.minimum(x, scale), op.negative(scale))
-    return _rounded(c, op.multiply(op.divide(clipped, scale), c.number(most)))
+    return functions.away_from_zero(op.multiply(op.divide(clipped, scale), c.number(most)))
 
 
 def quantize_linear(c: Operator):
