@@ -33,7 +33,7 @@ Network network_of(const Case& c, std::mt19937& random) {
   l.output = 1;
   if (c.has_addend) l.addend = 2, net.arrays.push_back(net.arrays[1]);
   l.kernel = {c.kernel, c.kernel}, l.stride = {c.stride, c.stride};
-  l.padding.fill(c.kernel / 2);
+  l.padding = {c.kernel / 2, c.kernel / 2};
   l.pad = -128;
   l.weights.resize(static_cast<size_t>(c.outputs) * static_cast<size_t>(c.inputs * c.kernel * c.kernel));
   for (int8_t& w : l.weights) w = static_cast<int8_t>(random());

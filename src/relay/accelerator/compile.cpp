@@ -46,9 +46,9 @@ void append_params(const Scaling& s, std::vector<uint8_t>& bytes) {
 
 int64_t multiply_adds(const Network& network, const Layer& layer) {
   const Array &in = network.arrays[layer.input], &out = network.arrays[layer.output];
-  return layer.is_convolution() ? int64_t{out.images} * out.channels * out.height * out.width * in.channels *
-                                      layer.kernel[0] * layer.kernel[1]
-                                : 0;
+  const int64_t results =
+      int64_t{layer.results(0, out.height)} * layer.results(1, out.width) * out.images * out.channels;
+  return layer.is_convolution() ? results * in.channels * layer.kernel[0] * layer.kernel[1] : 0;
 }
 
 }  // namespace

@@ -91,8 +91,9 @@ Layer random_convolution(Drawn& drawn, Array& in, Array& out, bool large) {
     l.kernel[d] = drawn.pick(1, 3), l.stride[d] = drawn.pick(1, 2), l.dilation[d] = drawn.pick(1, 2);
     int reach = (l.kernel[d] - 1) * l.dilation[d] + 1;
     if (reach > size) l.kernel[d] = reach = 1;
-    l.padding[d] = drawn.pick(0, reach - 1), l.padding[d + 2] = drawn.pick(0, reach - 1);
-    (d == 0 ? out.height : out.width) = (size + l.padding[d] + l.padding[d + 2] - reach) / l.stride[d] + 1;
+    l.padding[d] = drawn.pick(0, reach - 1);
+    const int after = drawn.pick(0, reach - 1);
+    (d == 0 ? out.height : out.width) = (size + l.padding[d] + after - reach) / l.stride[d] + 1;
   }
   out.images = in.images, out.channels = drawn.pick(1, large ? 90 : 40);
   l.weights = drawn.values(int64_t{out.channels} * in.channels * l.kernel[0] * l.kernel[1]);

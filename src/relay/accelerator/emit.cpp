@@ -179,7 +179,7 @@ void Emitter::finish(const Array& out, const Layer& layer, const Places& places,
   Instruction scale, last;
   scale.function = Function::Scale;
   last.to_out = true;
-  if (out.is_wide) return finish_wide(out, places, part, sum, param);
+  if (out.is_wide) return finish_wide(out, layer, places, part, sum, param);
   if (!layer.addend) {
     last.function = Function::Scale;
     vector(part, limited(last, layer.limits), sum, 0, param, false);
@@ -190,30 +190,41 @@ void Emitter::finish(const Array& out, const Layer& layer, const Places& places,
     last.function = Function::AddScaled, last.operand = Operand::Data;
     vector(part, limited(last, layer.limits), sum, addend, param + part.outputs + 1, true);
   }
-  store(out, places.output, part, sum);
+  store(out, layer, places.output, part, sum);
 }
 
 // The four bytes of sums, one after the other.
-void Emitter::finish_wide(const Array& out, const Places& places, const Part& part, int sum, int param) {
+void Emitter::finish_wide(const Array& out, const Layer& layer, const Places& places, const Part& part, int sum,
+                          int param) {
   Instruction bias, shift;
   bias.function = Function::Add, bias.operand = Operand::Param;
   vector(part, bias, sum, 0, param, false);
   for (int byte = 0; byte < 4; ++byte) {
     shift.function = Function::Shift, shift.immediate = static_cast<int16_t>(8 * byte), shift.to_out = true;
     vector(part, shift, sum, 0, 0, true);
-    store(out, at(places.output, byte * out.plane_beats()), part, sum);
+    store(out, layer, at(places.output, byte * out.plane_beats()), part, sum);
   }
 }
 
-void Emitter::store(const Array& out, uint32_t place, const Part& part, int row) {
+void Emitter::store(const Array& out, const Layer& layer, uint32_t place, const Part& part, int row) {
+  const auto [step_y, step_x] = layer.step;
+  const auto [phase_y, phase_x] = layer.phase;
   for (int n = part.image; n < part.image + part.images; ++n)
     for (int b = part.output; b < part.output + part.outputs; ++b) {
       const int64_t plane = (int64_t{n} * out.blocks() + b) * out.height * out.width;
+      const auto pixel = [&](int y) {
+        return at(place, plane + int64_t{y * step_y + phase_y} * out.width + part.x * step_x + phase_x);
+      };
       Instruction i;
-      i.opcode = Opcode::Store, i.row = row, i.lines = part.rows, i.columns = part.columns;
-      i.pitch = static_cast<uint32_t>(16 * out.width);
-      i.address = at(place, plane + int64_t{part.y} * out.width + part.x);
-      sequence_.add(i);
+      i.opcode = Opcode::Store, i.row = row;
+      if (step_x == 1) {
+        i.lines = part.rows, i.columns = part.columns, i.pitch = static_cast<uint32_t>(16 * out.width * step_y);
+        i.address = pixel(part.y);
+        sequence_.add(i);
+      } else {  // pixels of a row are apart
+        i.lines = part.columns, i.columns = 1, i.pitch = static_cast<uint32_t>(16 * step_x);
+        for (int y = part.y; y < part.y + part.rows; ++y, i.row += part.columns) i.address = pixel(y), sequence_.add(i);
+      }
       row += part.rows * part.columns;
     }
 }

@@ -56,8 +56,8 @@ class Emitter {
   int load_addend(const Array& out, const Places& places, const Part& part);
   void multiply(const Layer& layer, const Part& part, int sum, int data, int weight, int inputs, bool first);
   void finish(const Array& out, const Layer& layer, const Places& places, const Part& part, int sum);
-  void finish_wide(const Array& out, const Places& places, const Part& part, int sum, int param);
-  void store(const Array& out, uint32_t place, const Part& part, int row);
+  void finish_wide(const Array& out, const Layer& layer, const Places& places, const Part& part, int sum, int param);
+  void store(const Array& out, const Layer& layer, uint32_t place, const Part& part, int row);
   void vector(const Part& part, Instruction i, int sum, int data, int param, bool param_for_all);
 
   Sequence& sequence_;

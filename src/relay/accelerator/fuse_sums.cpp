@@ -20,7 +20,10 @@ void fuse_sums(Network& network, const std::vector<size_t>& outputs) {
     for (size_t c = 0; c < k; ++c) {
       const Layer& conv = layers[c];
       const bool is_operand = conv.output == layers[k].input || conv.output == *layers[k].addend;
-      if (conv.is_convolution() && !conv.addend && is_operand && readers(network, outputs, conv.output) == 1) found = c;
+      const bool is_whole = conv.step == std::array{1, 1};
+      if (conv.is_convolution() && is_whole && !conv.addend && is_operand &&
+          readers(network, outputs, conv.output) == 1)
+        found = c;
     }
     if (found == none) continue;
     const Layer sum = layers[k];

@@ -43,10 +43,14 @@ struct Layer {
   std::optional<size_t> addend{};
   std::vector<int8_t> weights{};  // (output channels, input channels, kernel height, kernel width)
   std::array<int, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
-  std::array<int, 4> padding{};  // top, left, bottom, right; less than the kernel
+  std::array<int, 2> padding{};  // top and left; at the other sides, what windows read beyond the input
   int8_t pad = 0;
   std::vector<Scaling> scales{};
   Limits inner{}, limits{};
+  // A convolution computes every n-th row and column of its output from `phase` on. Several of them, one for each phase,
+  // are a transposed convolution.
+  std::array<int, 2> step{1, 1}, phase{0, 0};
+  int results(size_t axis, int size) const { return (size - phase[axis] + step[axis] - 1) / step[axis]; }
   bool is_convolution() const { return !weights.empty(); }
 };
 

@@ -82,11 +82,14 @@ class RegionReader {
     };
     std::optional<AcceleratorGroup> group = read_accelerator_group(composite->body, value_of);
     if (!group) return refuse(*e, "a layer of another form");
-    accelerator::Layer made = std::move(group->layer);
-    made.input = arrays_.at(value_of(group->data).get());
-    if (group->addend) made.addend = arrays_.at(value_of(group->addend).get());
-    made.output = add(e, *accelerator_array(e->type));
-    network.layers.push_back(std::move(made));
+    const size_t input = arrays_.at(value_of(group->data).get());
+    std::optional<size_t> addend;
+    if (group->addend) addend = arrays_.at(value_of(group->addend).get());
+    const size_t output = add(e, *accelerator_array(e->type));
+    for (accelerator::Layer& made : group->layers) {
+      made.input = input, made.addend = addend, made.output = output;
+      network.layers.push_back(std::move(made));
+    }
     return std::nullopt;
   }
 

@@ -130,63 +130,124 @@ static bool read_bias(Expr& e, size_t channels, ValueOf value_of, std::vector<in
   return true;
 }
 
-// Kernel, strides, padding, ...; false if it is not a convolution that the accelerator computes.
-static bool read_window(const Call& conv, const Tensor& weight, Layer& layer) {
+constexpr int64_t largest_window = 512;
+
+// True if images are NCHW, the weight has the layout `kernel_layout`, and there is one group.
+static bool is_plain(const Call& conv, const char* kernel_layout) {
   const std::string out_layout = attribute<std::string>(conv, "out_layout", "");
-  if (attribute<std::string>(conv, "data_layout", "NCHW") != "NCHW" ||
-      attribute<std::string>(conv, "kernel_layout", "OIHW") != "OIHW" ||
-      (!out_layout.empty() && out_layout != "NCHW") || attribute<int64_t>(conv, "groups", 1) != 1)
-    return false;
+  return attribute<std::string>(conv, "data_layout", "NCHW") == "NCHW" &&
+         attribute<std::string>(conv, "kernel_layout", kernel_layout) == kernel_layout &&
+         (out_layout.empty() || out_layout == "NCHW") && attribute<int64_t>(conv, "groups", 1) == 1;
+}
+
+// The window of a convolution, and its weights; false if the accelerator does not compute it.
+static bool read_conv(const Call& conv, const Tensor& weight, Layer& layer) {
+  if (!is_plain(conv, "OIHW")) return false;
   const ir::Ints strides = op::per_axis(attribute<ir::Ints>(conv, "strides", {1, 1}), 2),
                  dilation = op::per_axis(attribute<ir::Ints>(conv, "dilation", {1, 1}), 2),
                  padding = op::padding_sides(attribute<ir::Ints>(conv, "padding", {0, 0}), 2);
   for (size_t d = 0; d < 2; ++d) {
     const int64_t kernel = weight.shape()[d + 2], reach = (kernel - 1) * dilation[d] + 1;
-    constexpr int64_t most = 512;
-    if (reach > most || strides[d] > most || padding[d] < 0 || padding[d] >= reach || padding[d + 2] < 0 ||
-        padding[d + 2] >= reach)
+    // Each window reads at least one pixel of the input.
+    const int64_t most = std::min(reach - 1, largest_window);
+    if (reach > largest_window || strides[d] > largest_window || padding[d] < 0 || padding[d] > most ||
+        padding[d + 2] < 0 || padding[d + 2] > most)
       return false;
     layer.kernel[d] = static_cast<int>(kernel), layer.stride[d] = static_cast<int>(strides[d]);
-    layer.dilation[d] = static_cast<int>(dilation[d]);
-    layer.padding[d] = static_cast<int>(padding[d]), layer.padding[d + 2] = static_cast<int>(padding[d + 2]);
+    layer.dilation[d] = static_cast<int>(dilation[d]), layer.padding[d] = static_cast<int>(padding[d]);
   }
+  const std::span<const int8_t> weights = weight.span<int8_t>();
+  layer.weights.assign(weights.begin(), weights.end());
   return true;
+}
+
+// A transposed convolution as a convolution for each phase of its strides. Row m * stride + phase of the result is
+//   sum(t) w[first + t * stride] * in[m + shift - t]
+// with first = (phase + padding) % stride and shift = (phase + padding) / stride.
+static bool read_transposed(const Call& conv, const Tensor& weight, const Array& in, const Array& out,
+                            std::vector<Layer>& layers) {
+  if (!is_plain(conv, "IOHW")) return false;
+  const ir::Ints strides = op::per_axis(attribute<ir::Ints>(conv, "strides", {1, 1}), 2),
+                 dilation = op::per_axis(attribute<ir::Ints>(conv, "dilation", {1, 1}), 2),
+                 padding = op::padding_sides(attribute<ir::Ints>(conv, "padding", {0, 0}), 2);
+  const Shape& kernel = weight.shape();
+  for (size_t d = 0; d < 2; ++d)
+    if (dilation[d] != 1 || strides[d] > kernel[d + 2] || kernel[d + 2] > largest_window || padding[d] < 0 ||
+        padding[d] > largest_window)
+      return false;
+  const std::span<const int8_t> weights = weight.span<int8_t>();
+  for (int py = 0; py < strides[0]; ++py)
+    for (int px = 0; px < strides[1]; ++px) {
+      Layer l;
+      std::array<int, 2> first{};
+      l.phase = {py, px};
+      for (size_t d = 0; d < 2; ++d) {
+        const int stride = static_cast<int>(strides[d]), begin = l.phase[d] + static_cast<int>(padding[d]);
+        const int size = d == 0 ? out.height : out.width;
+        first[d] = begin % stride;
+        l.step[d] = stride;
+        l.kernel[d] = (static_cast<int>(kernel[d + 2]) - first[d] + stride - 1) / stride;
+        l.padding[d] = l.kernel[d] - 1 - begin / stride;
+        // Each window reads at least one pixel of the input.
+        if (size <= l.phase[d] || l.results(d, size) - 1 - l.padding[d] >= (d == 0 ? in.height : in.width))
+          return false;
+      }
+      for (int64_t o = 0; o < kernel[1]; ++o)
+        for (int64_t i = 0; i < kernel[0]; ++i)
+          for (int y = l.kernel[0] - 1; y >= 0; --y)
+            for (int x = l.kernel[1] - 1; x >= 0; --x) {
+              const int64_t row = (i * kernel[1] + o) * kernel[2] + first[0] + y * strides[0];
+              l.weights.push_back(weights[static_cast<size_t>(row * kernel[3] + first[1] + x * strides[1])]);
+            }
+      layers.push_back(std::move(l));
+    }
+  return true;
+}
+
+// Adds the parameters for sums of int32, and for data that are not counted from 0:
+//   sum(w * (x - zero)) + bias = sum(w * x) + (bias - zero * sum(w))
+static void add_biases(Layer& layer, const std::vector<int32_t>& bias, int64_t zero) {
+  layer.pad = static_cast<int8_t>(zero);
+  Scaling& scaling = layer.scales.emplace_back();
+  const size_t each = layer.weights.size() / bias.size();
+  for (size_t c = 0; c < bias.size(); ++c) {
+    int64_t sum = 0;
+    for (const int8_t w : std::span(layer.weights).subspan(c * each, each)) sum += w;
+    scaling.bias.push_back(static_cast<int32_t>(bias[c] - zero * sum));
+  }
 }
 
 // A convolution with its bias, whose sums are int32.
 static std::optional<AcceleratorGroup> read_sums(Expr e, ValueOf value_of) {
   const std::optional<Array> out = accelerator_array(e->type);
-  if (!out || !out->is_wide) return std::nullopt;
-  const size_t channels = static_cast<size_t>(out->channels);
-  AcceleratorGroup group;
-  Layer& layer = group.layer;
-  Scaling scaling;
-  if (!read_bias(e, channels, value_of, scaling.bias)) return std::nullopt;
-  const Call *conv = call_of(e, "qnn.conv2d"), *dense = call_of(e, "qnn.dense");
-  const Call* head = conv ? conv : dense;
+  std::vector<int32_t> bias;
+  if (!out || !out->is_wide || !read_bias(e, static_cast<size_t>(out->channels), value_of, bias)) return std::nullopt;
+  const Call *conv = call_of(e, "qnn.conv2d"), *transposed = call_of(e, "qnn.conv2d_transpose"),
+             *dense = call_of(e, "qnn.dense");
+  const Call* head = conv ? conv : transposed ? transposed : dense;
   if (!head) return std::nullopt;
   const std::optional<Array> in = accelerator_array(head->args[0]->type);
   const Tensor* weight = constant_of(head->args[1], value_of);
   const std::optional<double> zero = number_of(head->args[3], value_of);
   constexpr int least_channels = 16;
   if (!in || in->is_wide || in->channels < least_channels || !weight || weight->dtype() != DType::int8() || !zero ||
-      std::abs(*zero) > 128 || !is_all_zero(head->args[5], value_of) || (conv && !read_window(*conv, *weight, layer)))
+      std::abs(*zero) > 128 || !is_all_zero(head->args[5], value_of))
     return std::nullopt;
-  const std::span<const int8_t> weights = weight->span<int8_t>();
-  layer.weights.assign(weights.begin(), weights.end());
-  layer.pad = static_cast<int8_t>(*zero);
-  // sum(w * (x - zero)) + bias = sum(w * x) + (bias - zero * sum(w))
-  const size_t each = weights.size() / channels;
-  for (size_t c = 0; c < channels; ++c) {
-    int64_t sum = 0;
-    for (const int8_t w : weights.subspan(c * each, each)) sum += w;
-    scaling.bias[c] = static_cast<int32_t>(scaling.bias[c] - static_cast<int64_t>(*zero) * sum);
-  }
-  layer.scales.push_back(std::move(scaling));
-  const accelerator::Network network{{*in, *out}, {}};
-  layer.input = 0, layer.output = 1;
-  if (!accelerator::choose_tile(accelerator::shape_of(network, layer), {})) return std::nullopt;
+  AcceleratorGroup group;
   group.data = head->args[0];
+  if (transposed) {
+    if (!read_transposed(*transposed, *weight, *in, *out, group.layers)) return std::nullopt;
+  } else {
+    Layer& layer = group.layers.emplace_back();
+    if (conv && !read_conv(*conv, *weight, layer)) return std::nullopt;
+    if (dense) layer.weights.assign(weight->span<int8_t>().begin(), weight->span<int8_t>().end());
+  }
+  const accelerator::Network network{{*in, *out}, {}};
+  for (Layer& layer : group.layers) {
+    add_biases(layer, bias, static_cast<int64_t>(*zero));
+    layer.input = 0, layer.output = 1;
+    if (!accelerator::choose_tile(accelerator::shape_of(network, layer), {})) return std::nullopt;
+  }
   return group;
 }
 
@@ -206,13 +267,15 @@ static std::optional<AcceleratorGroup> read_convolution(const Call& requantize, 
   }
   std::optional<AcceleratorGroup> group = read_sums(e, value_of);
   if (!group) return std::nullopt;
-  Scaling& scaling = group->layer.scales[0];
-  for (size_t c = 0; c < scaling.bias.size(); ++c) {
-    scaling.offset.push_back(static_cast<int32_t>(*out_zero));
-    const double scale = scales->at(scales->elements() == 1 ? 0 : static_cast<int64_t>(c));
-    if (!add_factor(scale / *out_scale, 0, scaling)) return std::nullopt;
+  for (Layer& layer : group->layers) {
+    Scaling& scaling = layer.scales[0];
+    for (size_t c = 0; c < scaling.bias.size(); ++c) {
+      scaling.offset.push_back(static_cast<int32_t>(*out_zero));
+      const double scale = scales->at(scales->elements() == 1 ? 0 : static_cast<int64_t>(c));
+      if (!add_factor(scale / *out_scale, 0, scaling)) return std::nullopt;
+    }
+    layer.limits = limits;
   }
-  group->layer.limits = limits;
   return group;
 }
 
@@ -230,15 +293,16 @@ static std::optional<AcceleratorGroup> read_sum(const Call& add, ValueOf value_o
   for (size_t d = 0; d < left->shape.size(); ++d)
     if (!scalar::prove_equal(left->shape[d], right->shape[d]).value_or(false)) return std::nullopt;
   AcceleratorGroup group{add.args[0], add.args[1], {}};
+  Layer& layer = group.layers.emplace_back();
   for (size_t side : {0, 1}) {
     Scaling s;
     s.bias = {static_cast<int32_t>(-values[2 * side + 1])};
     s.offset = {side == 0 ? static_cast<int32_t>(values[5]) : 0};
     constexpr int most = 20;  // of differences of bytes
     if (!add_factor(values[2 * side] / values[4], most, s)) return std::nullopt;
-    group.layer.scales.push_back(std::move(s));
+    layer.scales.push_back(std::move(s));
   }
-  group.layer.limits = limits;
+  layer.limits = limits;
   return group;
 }
 
@@ -269,8 +333,9 @@ static Pattern limited(const Pattern& p) {
 }
 
 Pattern accelerator_wide_convolution() {
-  const Pattern head =
-      pattern::either(calls("qnn.conv2d", {pattern::wildcard()}, 5), calls("qnn.dense", {pattern::wildcard()}, 5));
+  Pattern head = calls("qnn.dense", {pattern::wildcard()}, 5);
+  for (const char* name : {"qnn.conv2d", "qnn.conv2d_transpose"})
+    head = pattern::either(calls(name, {pattern::wildcard()}, 5), head);
   return pattern::either(pattern::either(calls("nn.bias_add", {head}, 1), calls("add", {head}, 1)), head);
 }
 

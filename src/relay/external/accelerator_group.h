@@ -2,6 +2,7 @@
 //
 //   limit(qnn.requantize(maximum(qnn.conv2d(data, weight) + bias, 0)))      convolution; qnn.dense likewise
 //   qnn.conv2d(data, weight) + bias                                         convolution to int32; qnn.dense likewise
+//                                                                           qnn.conv2d_transpose likewise
 //   limit(qnn.add(data, addend))                                            sum
 //
 // limit is clip, maximum or minimum, and may be missing, as may maximum(.., 0) and the bias.
@@ -14,8 +15,9 @@
 namespace relay::external {
 
 struct AcceleratorGroup {
-  ir::Expr data, addend;     // addend: of a sum
-  accelerator::Layer layer;  // without the numbers of arrays
+  ir::Expr data, addend;  // addend: of a sum
+  // Without the numbers of arrays. A transposed convolution has several, which compute parts of its result.
+  std::vector<accelerator::Layer> layers;
 };
 
 // The group that ends in `root`, which is typed. Unset if it has another form, an operand that is not int8, sizes that

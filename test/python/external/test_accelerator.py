@@ -76,6 +76,23 @@ def test_everything_is_offloaded():
     assert "qnn.conv2d" not in rest and "qnn.dense" not in rest and "qnn.add" not in rest
 
 
+@pytest.mark.parametrize(
+    "kernel, strides, padding, output_padding", [(4, 2, 1, 0), (3, 2, 1, 1), (2, 2, 0, 0), (5, 3, 2, 1)]
+)
+def test_transposed_convolutions(kernel, strides, padding, output_padding):
+    """Each phase of the strides is a convolution of its own."""
+    attrs = {"strides": (strides, strides), "padding": (padding, padding), "output_padding": (output_padding,) * 2}
+
+    def enlarge(x, weight):
+        first = nn.relu(nn.bias_add(nn.conv2d_transpose(x, weight(16, 24, kernel, kernel), **attrs), weight(24)))
+        return nn.conv2d_transpose(first, weight(24, 3, kernel, kernel), **attrs)
+
+    _, module, image = quantised(enlarge, (2, 16, 5, 7))
+    model = relay.compile(module, external="accelerator")
+    assert "qnn.conv2d" not in relay.byoc.partition_for_accelerator(module)["main"].astext()
+    np.testing.assert_array_equal(model(image), relay.compile(integers(module))(image))
+
+
 def test_the_report_states_cycles():
     _, module, _ = quantised(lambda x, w: nn.relu(nn.conv2d(x, w(64, 64, 3, 3), padding=(1, 1))), (1, 64, 28, 28))
     (part,) = relay.compile(module, external="accelerator").report["external"]
