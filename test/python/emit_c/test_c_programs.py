@@ -253,7 +253,7 @@ def test_everything_without_a_c_form_is_named_at_once(tmp_path):
     "options, words",
     [
         (["--weights-file"], "are C arrays"),
-        (["--memory-limit", "1K"], "applies to networks without functions"),
+        (["--memory-limit", "1K"], "apply to networks without functions"),
     ],
 )
 def test_options_of_networks_are_refused(tmp_path, options, words):

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "relay/base/bytes.h"
 #include "relay/cache/cache.h"
@@ -25,6 +26,7 @@ struct CompileVerbOptions : ModelOptions {
   std::vector<std::string> inputs;
   std::string memory_limit, arena;
   std::vector<std::string> most;  // arguments of --max
+  std::string memories;
   std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
@@ -50,6 +52,28 @@ static Status read_bound(const std::string& text, std::map<std::string, int64_t>
   return ok();
 }
 
+// "sram=128K,psram=2M,flash=1M". Names that begin with flash or rom are of memories that are only read.
+static Status read_memories(const std::string& text, c_project::Options& project) {
+  bool has_workspace = false;
+  std::set<std::string> seen;
+  for (std::string_view item : split(text, ',')) {
+    const size_t equals = item.find('=');
+    const std::string name(item.substr(0, equals));
+    static const std::set<std::string> taken{"workspace", "state", "weights", "memory"};
+    if (equals == std::string_view::npos || !c_project::is_c_name(name) || taken.count(name) || !seen.insert(name).second)
+      return wrong_option(format("'{}' is not NAME=SIZE with a new name that C allows", item),
+                          "list memories, fastest first: sram=128K,flash=1M");
+    RELAY_ASSIGN(const int64_t bytes, cache::parse_bytes(std::string(item.substr(equals + 1))));
+    if (starts_with(name, "flash") || starts_with(name, "rom"))
+      project.read_only = c_project::MemoryLimit{name, bytes};
+    else if (!has_workspace)
+      project.memory_limit = bytes, has_workspace = true;
+    else
+      project.more_memories.push_back({name, bytes});
+  }
+  return ok();
+}
+
 static Status read_project_options(CompileVerbOptions& options) {
   if (!options.memory_limit.empty()) {
     RELAY_ASSIGN(options.project.memory_limit, cache::parse_bytes(options.memory_limit));
@@ -57,6 +81,7 @@ static Status read_project_options(CompileVerbOptions& options) {
   if (!options.arena.empty()) {
     RELAY_ASSIGN(options.project.arena_bytes, cache::parse_bytes(options.arena));
   }
+  if (!options.memories.empty()) RELAY_RETURN_IF_ERROR(read_memories(options.memories, options.project));
   for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
   if (!c_project::is_c_name(options.project.name))
     return wrong_option(format("'{}' cannot begin names in C", options.project.name),
@@ -76,8 +101,10 @@ static Status write_project(const CompileVerbOptions& options, const driver::Mod
   const c_project::Project& project = written.project;
   RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
-  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}", options.output, summary(compiled.report),
-                       project.sizes.constants, project.sizes.workspace,
+  std::string more;
+  for (const c_project::MemoryLimit& m : project.sizes.more) more += format(", {} of {}", m.bytes, m.name);
+  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}{}", options.output, summary(compiled.report),
+                       project.sizes.constants, project.sizes.workspace, more,
                        project.sizes.state ? format(", {} of state", project.sizes.state) : ""));
   return ok();
 }
@@ -145,6 +172,12 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
+  verb.add_option(
+          "--memory", options.memories,
+          "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the workspace; "
+          "arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
+      ->type_name("NAME=SIZE,..")
+      ->excludes("--memory-limit");
   verb.add_option("--max", options.most,
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
@@ -189,7 +222,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--max", "--arena", "--input"})
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--memory", "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });
