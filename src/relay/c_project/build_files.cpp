@@ -49,7 +49,8 @@ add_test(NAME @name@ COMMAND @name@_test@argument@)
 )";
 
 // Frames are those that the compiler noted. A kernel calls small functions, which may call one more.
-static constexpr const char* sizes_text = R"cmake(# Prints the memory of the library: cmake --build BUILD --target @name@_sizes
+static constexpr const char* sizes_text =
+    R"cmake(# Prints the memory of the library: cmake --build BUILD --target @name@_sizes
 function(say text)
   execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}")
 endfunction()
@@ -138,7 +139,8 @@ std::string ProjectWriter::cmake_lists() const {
 std::string ProjectWriter::readme_beginning() const {
   return format(
       "# {0}\n\n`{1}` as C99, written by Relay {2} for the machine `{3}`. Build it and run its self-test:\n\n"
-      "```\ncmake -S . -B build\ncmake --build build\nctest --test-dir build\ncmake --build build --target {0}_sizes\n```\n\n"
+      "```\ncmake -S . -B build\ncmake --build build\nctest --test-dir build\ncmake --build build --target "
+      "{0}_sizes\n```\n\n"
       "The last command prints the memory for code, constants, workspace and stack.\n\n",
       options_.name, options_.model, options_.version, options_.target);
 }

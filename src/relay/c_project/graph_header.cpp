@@ -35,8 +35,8 @@ std::string GraphWriter::interface_sizes() const {
   std::string out;
   for (const auto& [what, list] : {std::pair{"input", &inputs_}, {"output", &outputs_}, {"state", &state_}})
     for (const Argument& a : *list)
-      out += format("/* {} {}: {} */\n#define {}_{}_{} ({})\n", what, a.origin.substr(0, a.origin.find("*/")), type_of(a),
-                    prefix_, upper_case(a.name), has_constant_shape(a) ? "ELEMENTS" : "MOST_ELEMENTS",
+      out += format("/* {} {}: {} */\n#define {}_{}_{} ({})\n", what, a.origin.substr(0, a.origin.find("*/")),
+                    type_of(a), prefix_, upper_case(a.name), has_constant_shape(a) ? "ELEMENTS" : "MOST_ELEMENTS",
                     *element_count(memory().plan.shapes[a.array]));
   return out;
 }
@@ -49,8 +49,8 @@ std::string GraphWriter::header() const {
                                   prefix_);
   out += format("#define {} \"{}\" /* of Relay */\n", macro("VERSION"), options_.version);
   out += format("/* Memory for the intermediate values of one run, aligned to {}_ALIGNMENT. */\n", prefix_);
-  out += format("#define {} {}\n#define {} {}\n", macro("WORKSPACE_BYTES"), memory().workspace_bytes, macro("ALIGNMENT"),
-                workspace_alignment);
+  out += format("#define {} {}\n#define {} {}\n", macro("WORKSPACE_BYTES"), memory().workspace_bytes,
+                macro("ALIGNMENT"), workspace_alignment);
   for (size_t m = 0; m < memory().more_bytes.size(); ++m)
     out += format("#define {} {} /* of {}, aligned in the same way */\n",
                   macro(upper_case(options_.more_memories[m].name) + "_BYTES"), memory().more_bytes[m],

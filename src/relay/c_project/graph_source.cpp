@@ -11,8 +11,8 @@ using runtime::SizeExpr;
 
 void GraphWriter::name_interface() {
   Identifiers names;
-  for (const char* taken : {"state", "weights", "workspace", "workspace_bytes", "memory", "status", "repetition", "slice",
-                            "each", "all", "extent", "extents", "arguments"})
+  for (const char* taken : {"state", "weights", "workspace", "workspace_bytes", "memory", "status", "repetition",
+                            "slice", "each", "all", "extent", "extents", "arguments"})
     names.reserve(taken);
   for (const MemoryLimit& m : options_.more_memories) names.reserve(m.name), names.reserve(m.name + "_bytes");
   const Memory& m = memory();

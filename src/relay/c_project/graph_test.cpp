@@ -12,13 +12,14 @@ std::string GraphWriter::test_data() const {
   for (const Argument& a : inputs_) out += vector_text("input_" + a.name, recording_.inputs[a.port]);
   for (const Argument& a : state_) out += vector_text("input_" + a.name, recording_.inputs[a.port]);
   for (const Argument& a : outputs_) out += vector_text("expected_" + a.name, recording_.outputs[a.port]);
-  for (const Argument& a : state_) out += vector_text("expected_" + a.name, recording_.outputs[*memory().state[a.port]]);
+  for (const Argument& a : state_)
+    out += vector_text("expected_" + a.name, recording_.outputs[*memory().state[a.port]]);
   return out;
 }
 
 // `first`: what is passed as the first input that has one.
 std::string GraphWriter::call_in_test(const std::string& workspace, const std::string& bytes,
-                                 const std::string& first) const {
+                                      const std::string& first) const {
   std::vector<std::string> args;
   if (has_state()) args.push_back("&state");
   if (has_weights_argument()) args.push_back("weights");
@@ -67,8 +68,7 @@ std::string GraphWriter::self_test() const {
   for (const MemoryLimit& m : options_.more_memories)
     out += format("static uint64_t {}[{} / 8 + 1];\n", m.name, macro(upper_case(m.name) + "_BYTES"));
   for (const Argument& a : outputs_)
-    out += format("static {} output_{}[{}];\n", codegen::c_stored_type(dtype_of(a)), a.name,
-                  extent_of(a));
+    out += format("static {} output_{}[{}];\n", codegen::c_stored_type(dtype_of(a)), a.name, extent_of(a));
   if (has_state()) out += format("static {}_state state;\n", name);
   std::string weights = has_weights_argument() ? read_weights : "";
   for (size_t at; (at = weights.find('@')) != std::string::npos;) weights.replace(at, 1, prefix_);

@@ -38,8 +38,8 @@ class GraphWriter : public ProjectWriter {
   std::string signature() const;  // of NAME_run()
   std::string parameter(const Argument& a, bool written) const;
   std::string interface_sizes() const;
-  std::string type_of(const Argument& a) const;     // "float32[n, 4]"
-  std::string extent_of(const Argument& a) const;   // "2 * 4", at the upper bounds of sizes
+  std::string type_of(const Argument& a) const;    // "float32[n, 4]"
+  std::string extent_of(const Argument& a) const;  // "2 * 4", at the upper bounds of sizes
   std::string call_in_test(const std::string& workspace, const std::string& bytes, const std::string& first) const;
 
   const runtime::Segment& f() const { return program_.graph(); }

@@ -64,13 +64,13 @@ static Status bound_sizes(const Segment& f, std::span<const int64_t> most, runti
     if (a.kind == Array::Kind::Input || a.kind == Array::Kind::Output || a.bytes.as_constant()) continue;
     const std::optional<Bounds> bytes = bounds_of(a.bytes, bounds);
     if (!bytes || bytes->most > runtime::Limits::array_bytes)
-      return Diagnostic{DiagnosticKind::out_of_memory,
-                        format("the size of array `{}`, {} bytes, has no upper bound", a.name,
-                               runtime::str(a.bytes, f.variables)),
-                        {},
-                        {},
-                        {},
-                        "fix the sizes that it depends on with --shape"};
+      return Diagnostic{
+          DiagnosticKind::out_of_memory,
+          format("the size of array `{}`, {} bytes, has no upper bound", a.name, runtime::str(a.bytes, f.variables)),
+          {},
+          {},
+          {},
+          "fix the sizes that it depends on with --shape"};
     plan.bytes[i] = std::max<int64_t>(plan.bytes[i], bytes->most);
   }
   return ok();
@@ -89,7 +89,8 @@ static size_t largest_at_peak(std::span<const Lifetime> lives) {
   size_t largest = 0;
   int64_t bytes = -1;
   for (size_t i = 0; i < lives.size(); ++i)
-    if (lives[i].first <= worst && worst <= lives[i].last && lives[i].bytes > bytes) largest = i, bytes = lives[i].bytes;
+    if (lives[i].first <= worst && worst <= lives[i].last && lives[i].bytes > bytes)
+      largest = i, bytes = lives[i].bytes;
   return largest;
 }
 

@@ -72,9 +72,10 @@ std::string ProgramWriter::segment_function(uint32_t index) const {
   }
   if (body.find("RELAY_AT(") != std::string::npos)
     pointers += "  unsigned char *const workspace = m->base + %_CONTROL_BYTES;\n";
-  std::string out = format("/* {} */\nstatic @_status segment_{}(@_memory *m, @_object *const *in, uint32_t moved, "
-                           "@_object **out) {{\n  (void)m, (void)in, (void)moved, (void)out;\n",
-                           s.name, index);
+  std::string out = format(
+      "/* {} */\nstatic @_status segment_{}(@_memory *m, @_object *const *in, uint32_t moved, "
+      "@_object **out) {{\n  (void)m, (void)in, (void)moved, (void)out;\n",
+      s.name, index);
   if (!tests.empty()) out += format("  if ({}) return %_WRONG_VALUE;\n", tests);
   return filled(out + made) + pointers_block(pointers, body);
 }
@@ -114,7 +115,8 @@ std::string ProgramWriter::call(const Function& f, const Instruction& in, uint32
   if (is_tail) out += "    uint32_t caller;\n";
   for (size_t i = 0; i < args.size(); ++i) out += format("    values[{}] = {};\n", i, take(args[i]));
   out += is_tail ? "    caller = relay_pop(m);\n" : format("    m->frame->at = {};\n", at + 1);
-  const std::string caller = is_tail ? "caller" : "relay_offset(m, m->frame)", values = args.empty() ? "NULL" : "values";
+  const std::string caller = is_tail ? "caller" : "relay_offset(m, m->frame)",
+                    values = args.empty() ? "NULL" : "values";
   out += is_closure ? format("    return relay_call_closure(m, {}, {}, {});\n", values, args.size(), caller)
                     : format("    return relay_call(m, {}, {}, {});\n", in.index, values, caller);
   out += "  }\n";
@@ -136,8 +138,7 @@ std::string ProgramWriter::instruction(const Function& f, uint32_t at) const {
   const std::span<const Operand> args = operands(f, in);
   const auto wrong = [](const std::string& test) { return format("    if ({}) return %_WRONG_VALUE;\n", test); };
   switch (in.op) {
-    case Op::Constant:
-      return format("  relay_set(m, r + {}, (@_object *)&relay_constant_{});\n", in.to, in.index);
+    case Op::Constant: return format("  relay_set(m, r + {}, (@_object *)&relay_constant_{});\n", in.to, in.index);
     case Op::Move: return format("  relay_set(m, r + {}, {});\n", in.to, take(args[0]));
     case Op::RunSegment: return run_segment(f, in);
     case Op::MakeTuple: return make_object(f, in, forms_.tuple(in.args.count));
@@ -161,8 +162,8 @@ std::string ProgramWriter::instruction(const Function& f, uint32_t at) const {
     case Op::BranchIfFalse:
       return "  {\n    int holds;\n" +
              wrong(format("r[{}]->form != {}", uint32_t{args[0].reg}, forms_.tensor(DType::boolean(), {}))) +
-             format("    holds = *(const uint8_t *)relay_elements(r[{}]) != 0;\n", uint32_t{args[0].reg}) + drops(f, in) +
-             format("    if (!holds) goto at_{};\n  }}\n", in.index);
+             format("    holds = *(const uint8_t *)relay_elements(r[{}]) != 0;\n", uint32_t{args[0].reg}) +
+             drops(f, in) + format("    if (!holds) goto at_{};\n  }}\n", in.index);
     case Op::Call:
     case Op::TailCall:
     case Op::CallClosure:

@@ -68,8 +68,9 @@ const void *@_elements(@_value value); /* NULL if it is no tensor */
 
 std::string ProgramWriter::header() const {
   std::string out =
-      title() + "#ifndef %_H\n#define %_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "
-                "\"C\" {\n#endif\n\n";
+      title() +
+      "#ifndef %_H\n#define %_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern "
+      "\"C\" {\n#endif\n\n";
   out += format("#define %_VERSION \"{}\" /* of Relay */\n", options_.version);
   out += format(
       "/* Memory of a run, aligned to %_ALIGNMENT: %_FIXED_BYTES, and %_ARENA_BYTES for values and the frames of "
@@ -94,8 +95,10 @@ std::string ProgramWriter::header() const {
   if (has_values()) out += value_interface();
   out += format(
       "\n/* Runs the program once. Any number of runs may be active at a time, each with its own workspace.\n"
-      "   {}Arrays are row-major; float16 and bfloat16 are uint16_t with their bits, bool is uint8_t, 0 or 1. */\n{};\n",
-      has_values() ? "The caller holds output values. They may refer to elements of input arrays.\n   " : "", signature());
+      "   {}Arrays are row-major; float16 and bfloat16 are uint16_t with their bits, bool is uint8_t, 0 or 1. "
+      "*/\n{};\n",
+      has_values() ? "The caller holds output values. They may refer to elements of input arrays.\n   " : "",
+      signature());
   out += "\n/* The most bytes of the workspace that were in use at a time. */\nsize_t @_peak(const void *workspace);\n";
   return filled(out + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
@@ -109,7 +112,8 @@ std::string ProgramWriter::readme() const {
   for (const auto& [what, list] : {std::pair{"input", &inputs_}, {"output", &outputs_}})
     for (const Argument& a : *list) out += format("| {} `{}` | {} |\n", what, a.name, a.port->type);
   out +=
-      "\nThe program has functions. Their frames and values are in the workspace, so that recursion needs no C stack. If "
+      "\nThe program has functions. Their frames and values are in the workspace, so that recursion needs no C stack. "
+      "If "
       "the workspace is full, a run ends with `%_OUT_OF_MEMORY`. `@_peak()` returns the most bytes that were in use.\n";
   return filled(out) + readme_end();
 }

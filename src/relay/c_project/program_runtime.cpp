@@ -6,7 +6,8 @@
 
 namespace relay::c_project {
 
-const char* const runtime_types = R"(/* A value. The header is followed by a tensor's elements, or by the fields of another value. */
+const char* const runtime_types =
+    R"(/* A value. The header is followed by a tensor's elements, or by the fields of another value. */
 typedef struct @_object @_object;
 struct @_object {
   uint32_t count; /* of the places that hold it. 0: a constant. Of a freed object: the next one */
@@ -121,7 +122,8 @@ static void relay_release(@_memory *m, @_object *o) {
   if (used > m->most) m->most = used;
 }
 )"},
-    {"relay_block", R"(/* Memory of a size, from freed objects or from the rest of the workspace; NULL if there is none. */
+    {"relay_block",
+     R"(/* Memory of a size, from freed objects or from the rest of the workspace; NULL if there is none. */
 static @_object *relay_block(@_memory *m, uint16_t form, uint16_t block) {
   @_object *o = NULL;
   if (m->freed[block] == 0 && m->high - m->low < relay_block_bytes[block])
@@ -157,7 +159,8 @@ static @_object *relay_view(@_memory *m, uint16_t form, const void *elements) {
   return o;
 }
 )"},
-    {"relay_output", R"(/* The tensor for an output of a segment: the input that it replaces, if nothing else holds that. */
+    {"relay_output",
+     R"(/* The tensor for an output of a segment: the input that it replaces, if nothing else holds that. */
 static @_object *relay_output(@_memory *m, uint16_t form, @_object *input, int moved) {
   if (moved && input->count == 1 && relay_elements(input) == relay_own(input)) return relay_keep(input);
   return relay_new(m, form);
@@ -241,7 +244,8 @@ static @_value relay_copied(@_memory *m, uint16_t form, const void *elements, si
   return o;
 }
 )"},
-    {"relay_referred", R"(static @_value relay_referred(@_memory *m, uint16_t form, const void *elements, size_t alignment) {
+    {"relay_referred",
+     R"(static @_value relay_referred(@_memory *m, uint16_t form, const void *elements, size_t alignment) {
   if (m == NULL || elements == NULL || (uintptr_t)elements % alignment != 0) return NULL;
   return relay_view(m, form, elements);
 }

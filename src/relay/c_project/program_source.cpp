@@ -80,14 +80,15 @@ Status ProgramWriter::check_limits() const {
   for (const runtime::Function& f : program_.functions)
     largest = std::max({largest, f.code.size(), size_t{f.registers}});
   if (largest < most) return ok();
-  return Diagnostic{DiagnosticKind::limit_exceeded,
-                    format("the program has {} instructions, registers, functions or kinds of values, but the limit of a "
-                           "C project is {}",
-                           largest, most),
-                    {},
-                    {},
-                    {},
-                    "divide the program, or compile it to an artifact"};
+  return Diagnostic{
+      DiagnosticKind::limit_exceeded,
+      format("the program has {} instructions, registers, functions or kinds of values, but the limit of a "
+             "C project is {}",
+             largest, most),
+      {},
+      {},
+      {},
+      "divide the program, or compile it to an artifact"};
 }
 
 // Shapes of a signature whose sizes are constant.
@@ -156,8 +157,8 @@ std::string ProgramWriter::tables() const {
     if (f.kind == ObjectKind::Tensor) what = type_text(f.dtype, f.shape);
     if (f.kind == ObjectKind::Data)
       what = format("{}, {}", program_.types[f.type].name, program_.types[f.type].constructors[f.tag].name);
-    out += format("  {{{}, {}, {}, {}}}, /* {}: {} */\n", kinds[static_cast<int>(f.kind)], f.block, f.fields, f.function,
-                  i, what.substr(0, what.find("*/")));
+    out += format("  {{{}, {}, {}, {}}}, /* {}: {} */\n", kinds[static_cast<int>(f.kind)], f.block, f.fields,
+                  f.function, i, what.substr(0, what.find("*/")));
   }
   out += "};\n\nstatic const relay_function relay_functions[] = {\n";
   for (const runtime::Function& f : program_.functions)
@@ -225,20 +226,22 @@ const void *@_elements(@_value value) {
     const Form& f = forms_.all()[form];
     if (f.kind == ObjectKind::Tensor) {
       const std::string bytes = format("{}", *element_count(f.shape) * f.dtype.bytes());
-      out += format("@_value {0}(@_memory *memory, const {1} elements[{2}]) {{\n"
-                    "  return relay_copied(memory, {3}, elements, {4});\n}}\n\n"
-                    "@_value {0}_at(@_memory *memory, const {1} elements[{2}]) {{\n"
-                    "  return relay_referred(memory, {3}, elements, {5});\n}}\n\n",
-                    name, type_of(form), extent(form), form, bytes, f.dtype.bytes());
+      out += format(
+          "@_value {0}(@_memory *memory, const {1} elements[{2}]) {{\n"
+          "  return relay_copied(memory, {3}, elements, {4});\n}}\n\n"
+          "@_value {0}_at(@_memory *memory, const {1} elements[{2}]) {{\n"
+          "  return relay_referred(memory, {3}, elements, {5});\n}}\n\n",
+          name, type_of(form), extent(form), form, bytes, f.dtype.bytes());
       continue;
     }
     std::vector<std::string> params{"@_memory *memory"}, list;
     for (uint32_t i = 0; i < f.fields; ++i)
       params.push_back(format("@_value field_{}", i)), list.push_back(format("field_{}", i));
     out += format("@_value {}({}) {{\n", name, join(params, ", "));
-    out += list.empty() ? format("  (void)memory;\n  return (@_object *)&relay_plain_{};\n}}\n\n", form)
-                        : format("  @_object *const fields[] = {{{}}};\n  return relay_made(memory, {}, fields, {});\n}}\n\n",
-                                 join(list, ", "), form, list.size());
+    out += list.empty()
+               ? format("  (void)memory;\n  return (@_object *)&relay_plain_{};\n}}\n\n", form)
+               : format("  @_object *const fields[] = {{{}}};\n  return relay_made(memory, {}, fields, {});\n}}\n\n",
+                        join(list, ", "), form, list.size());
   }
   return out;
 }
@@ -263,19 +266,22 @@ std::string ProgramWriter::checks_of_arguments() const {
     tests = "  if (memory == NULL) return %_NULL_ARGUMENT;\n" + tests, row("memory", "memory->end", "8", true);
   else
     row("workspace", "workspace_bytes", "8", true);
-  return tests + format("  const relay_argument arguments[] = {{\n{}  }};\n"
-                        "  @_status status = relay_check(arguments, sizeof arguments / sizeof arguments[0]);\n"
-                        "  if (status != %_OK) return status;\n",
-                        rows);
+  return tests + format(
+                     "  const relay_argument arguments[] = {{\n{}  }};\n"
+                     "  @_status status = relay_check(arguments, sizeof arguments / sizeof arguments[0]);\n"
+                     "  if (status != %_OK) return status;\n",
+                     rows);
 }
 
 std::string ProgramWriter::run_function() const {
-  std::string execute = "static @_status relay_execute(@_memory *m) {\n  while (m->frame != NULL) {\n"
-                        "    @_status status = %_OK;\n    switch (m->frame->function) {\n";
+  std::string execute =
+      "static @_status relay_execute(@_memory *m) {\n  while (m->frame != NULL) {\n"
+      "    @_status status = %_OK;\n    switch (m->frame->function) {\n";
   for (size_t f = 0; f < program_.functions.size(); ++f)
     execute += format("      case {0}: status = function_{0}(m); break;\n", f);
-  execute += "      default: break;\n    }\n    if (status != %_OK) {\n      while (m->frame != NULL) relay_pop(m);\n"
-             "      return status;\n    }\n  }\n  return %_OK;\n}\n\n";
+  execute +=
+      "      default: break;\n    }\n    if (status != %_OK) {\n      while (m->frame != NULL) relay_pop(m);\n"
+      "      return status;\n    }\n  }\n  return %_OK;\n}\n\n";
   std::string out = execute;
   out += has_values() ? "" : "static ";
   out += R"(@_memory *@_begin(void *workspace, size_t workspace_bytes) {
@@ -301,14 +307,16 @@ size_t @_peak(const void *workspace) { return ((const @_memory *)workspace)->mos
   out += "  r = relay_push(memory, 0, 0);\n  if (r == NULL) return %_OUT_OF_MEMORY;\n";
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Argument& a = inputs_[i];
-    out += a.is_tensor() ? format("  r[{}] = relay_view(memory, {}, {});\n  if (r[{}] == NULL) status = %_OUT_OF_MEMORY;\n",
-                                  i, a.form, a.name, i)
-                         : format("  r[{}] = relay_keep({});\n", i, a.name);
+    out += a.is_tensor()
+               ? format("  r[{}] = relay_view(memory, {}, {});\n  if (r[{}] == NULL) status = %_OUT_OF_MEMORY;\n", i,
+                        a.form, a.name, i)
+               : format("  r[{}] = relay_keep({});\n", i, a.name);
   }
   if (inputs_.empty()) out += "  (void)r;\n";
   out += "  if (status != %_OK) {\n    relay_pop(memory);\n    return status;\n  }\n";
   out += "  status = relay_execute(memory);\n  if (status != %_OK) return status;\n";
-  out += format("  if (relay_flatten(memory->result, results, 0, {0}) != {0}) status = %_WRONG_VALUE;\n", outputs_.size());
+  out +=
+      format("  if (relay_flatten(memory->result, results, 0, {0}) != {0}) status = %_WRONG_VALUE;\n", outputs_.size());
   for (size_t o = 0; o < outputs_.size(); ++o)
     if (outputs_[o].is_tensor())
       out += format("  if (status == %_OK && results[{}]->form != {}) status = %_WRONG_VALUE;\n", o, outputs_[o].form);

@@ -8,7 +8,8 @@
 namespace relay::c_project {
 
 // The tensors of a value, in the order of making() and comparing().
-void ProgramWriter::add_vectors(const Recorded& value, const std::string& name, size_t& number, std::string& out) const {
+void ProgramWriter::add_vectors(const Recorded& value, const std::string& name, size_t& number,
+                                std::string& out) const {
   if (value.tensor) out += vector_text(format("{}_{}", name, number++), *value.tensor);
   for (const Recorded& field : value.fields) add_vectors(field, name, number, out);
 }
@@ -46,12 +47,14 @@ std::string ProgramWriter::comparing(const Recorded& value, const std::string& n
   most = std::max(most, slot);
   if (value.tensor) {
     if (value.tensor->elements() == 0) return ++number, "";
-    return format("  if (@_elements(v[{0}]) == NULL) return 1;\n"
-                  "  differences += differences_{1}(@_elements(v[{0}]), {2}_{3}, {4});\n",
-                  slot, codegen::c_stored_type(value.tensor->dtype()), name, number++, value.tensor->elements());
+    return format(
+        "  if (@_elements(v[{0}]) == NULL) return 1;\n"
+        "  differences += differences_{1}(@_elements(v[{0}]), {2}_{3}, {4});\n",
+        slot, codegen::c_stored_type(value.tensor->dtype()), name, number++, value.tensor->elements());
   }
-  std::string out = format("  if (@_elements(v[{0}]) != NULL || @_tag(v[{0}]) != {1} || @_fields(v[{0}]) != {2}) return 1;\n",
-                           slot, value.tag, value.fields.size());
+  std::string out =
+      format("  if (@_elements(v[{0}]) != NULL || @_tag(v[{0}]) != {1} || @_fields(v[{0}]) != {2}) return 1;\n", slot,
+             value.tag, value.fields.size());
   for (size_t i = 0; i < value.fields.size(); ++i) {
     out += format("  v[{}] = @_field(v[{}], {});\n", slot + 1, slot, i);
     out += comparing(value.fields[i], name, slot + 1, most, number);
@@ -116,17 +119,18 @@ std::string ProgramWriter::self_test() const {
     size_t most = 0, number = 0;
     const std::string& name = inputs_[i].name;
     const std::string made = making(recording_.arguments[i], "input_" + name, 0, most, number);
-    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  @_value v[{}];\n{}  return v[0];\n}}\n", name, most + 1,
-                  made);
+    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  @_value v[{}];\n{}  return v[0];\n}}\n", name,
+                  most + 1, made);
   }
   for (size_t o = 0; o < outputs_.size(); ++o) {
     if (outputs_[o].is_tensor()) continue;
     size_t most = 0, number = 0;
     const std::string& name = outputs_[o].name;
     const std::string compared = comparing(recording_.results[o], "expected_" + name, 0, most, number);
-    out += format("\nstatic size_t compare_{}(@_value value) {{\n  size_t differences = 0;\n  @_value v[{}];\n"
-                  "  v[0] = value;\n{}  return differences;\n}}\n",
-                  name, most + 1, compared);
+    out += format(
+        "\nstatic size_t compare_{}(@_value value) {{\n  size_t differences = 0;\n  @_value v[{}];\n"
+        "  v[0] = value;\n{}  return differences;\n}}\n",
+        name, most + 1, compared);
   }
   out += "\n" + run_in_test();
   out += R"(static int expect(const char *what, int holds) {
@@ -143,8 +147,9 @@ int main(void) {
     out += "  failed += expect(\"a small workspace is refused\", run(8, &differences) == %_WORKSPACE_TOO_SMALL);\n";
   out += "  failed += expect(\"a full workspace is noticed\", run(%_FIXED_BYTES, &differences) != %_OK);\n";
   out += format("  failed += expect(\"the run succeeds\", run({}, &differences) == %_OK);\n", full);
-  out += "  if (differences > 0) printf(\"%lu values differ\\n\", (unsigned long)differences);\n"
-         "  failed += differences > 0;\n";
+  out +=
+      "  if (differences > 0) printf(\"%lu values differ\\n\", (unsigned long)differences);\n"
+      "  failed += differences > 0;\n";
   out += format(
       "  if (failed == 0) printf(\"@_: ok, {} equal to the recorded{}; %lu of %lu bytes used\\n\",\n"
       "           (unsigned long)@_peak(workspace), (unsigned long)%_WORKSPACE_BYTES);\n  return failed != 0;\n}}\n",

@@ -59,7 +59,8 @@ class ProgramWriter : public ProjectWriter {
   std::string parameter(const Argument& a, bool written) const;
   std::string value_interface() const;
   std::string making(const Recorded& value, const std::string& name, size_t slot, size_t& most, size_t& number) const;
-  std::string comparing(const Recorded& value, const std::string& name, size_t slot, size_t& most, size_t& number) const;
+  std::string comparing(const Recorded& value, const std::string& name, size_t slot, size_t& most,
+                        size_t& number) const;
   std::string run_in_test() const;
   std::string call_in_test(const std::string& memory) const;
   void add_vectors(const Recorded& value, const std::string& name, size_t& number, std::string& out) const;

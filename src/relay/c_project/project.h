@@ -32,10 +32,10 @@ struct Options {
   int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
   std::vector<MemoryLimit> more_memories{};  // for arrays that do not fit in the workspace, fastest first
   std::optional<MemoryLimit> read_only{};    // the memory for constants
-  bool library_math = false;   // exp, tanh and similar functions are the C library's
-  bool keep_lanes = false;     // codegen::CFunctionOptions
-  std::map<std::string, int64_t> most{};  // upper bounds of shape variables, by name
-  int64_t arena_bytes = 0;     // of a program with functions: memory for values and frames
+  bool library_math = false;                 // exp, tanh and similar functions are the C library's
+  bool keep_lanes = false;                   // codegen::CFunctionOptions
+  std::map<std::string, int64_t> most{};     // upper bounds of shape variables, by name
+  int64_t arena_bytes = 0;                   // of a program with functions: memory for values and frames
   bool arena_bytes_are_measured = false;
 };
 
@@ -49,8 +49,8 @@ struct Recorded {
 
 // The values of one run of the program, for the self-test.
 struct Recording {
-  std::vector<Tensor> inputs, outputs;         // of a graph
-  std::vector<int64_t> sizes{};                // of its shape variables
+  std::vector<Tensor> inputs, outputs;           // of a graph
+  std::vector<int64_t> sizes{};                  // of its shape variables
   std::vector<Recorded> arguments{}, results{};  // of a program with functions, by port
 };
 
@@ -73,7 +73,7 @@ bool is_c_name(const std::string& name);
 // `program`: without refusals, and with the values of all constants. `kernels`: as lowering made them, by
 // Program::kernels. A donated input (Program::donations) with a result is state. If the workspace would exceed its
 // limit, the steps get the order that needs the least memory; out_of_memory if that is still too much.
-Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels, const Recording& recording,
-                      const Options& options);
+Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels,
+                      const Recording& recording, const Options& options);
 
 }  // namespace relay::c_project

@@ -40,16 +40,18 @@ static Diagnostics sizes_without_bound(const runtime::Program& program, const Op
     }
     if (inputs.empty()) continue;  // of a result that an operator decides
     if (program.is_graph() && options.most.count(s.variables[v])) continue;
-    const std::string bound = format("give it an upper bound with --max {}=128, or fix the shape of the input: "
-                                     "--shape NAME=1,3,224,224",
-                                     s.variables[v]);
+    const std::string bound = format(
+        "give it an upper bound with --max {}=128, or fix the shape of the input: "
+        "--shape NAME=1,3,224,224",
+        s.variables[v]);
     out.push_back(not_supported(
         program.is_graph()
             ? format("the size `{}` of input {} is known only at run time, and has no upper bound", s.variables[v],
                      join(inputs, ", "))
-            : format("a C project of a program with functions has constant sizes, but `{}` of input {} is known only at "
-                     "run time",
-                     s.variables[v], join(inputs, ", ")),
+            : format(
+                  "a C project of a program with functions has constant sizes, but `{}` of input {} is known only at "
+                  "run time",
+                  s.variables[v], join(inputs, ", ")),
         program.is_graph() ? bound : "fix the shape of the input: --shape NAME=1,3,224,224"));
   }
   return out;
@@ -118,8 +120,9 @@ Result<std::vector<int64_t>> ProjectWriter::most_of(const Segment& segment) cons
   for (const std::string& name : segment.variables) {
     const auto it = options_.most.find(name);
     if (it == options_.most.end())
-      return not_supported(format("a C project has constant sizes, but `{}` in a function is known only at run time", name),
-                           "fix the shapes of the inputs with --shape, and of parameters in the program");
+      return not_supported(
+          format("a C project has constant sizes, but `{}` in a function is known only at run time", name),
+          "fix the shapes of the inputs with --shape, and of parameters in the program");
     out.push_back(it->second);
   }
   return out;
@@ -258,19 +261,19 @@ std::string ProjectWriter::helpers(const std::string& code) const {
 
 std::string ProjectWriter::check_function() const {
   return format(
-        "typedef struct {{\n  const void *at;\n  size_t bytes, alignment;\n  int written;\n}} relay_argument;\n\n"
-        "static {0}_status relay_check(const relay_argument *a, size_t count) {{\n"
-        "  for (size_t i = 0; i < count; ++i) {{\n"
-        "    const uintptr_t begin = (uintptr_t)a[i].at;\n"
-        "    if (a[i].bytes == 0) continue;\n"
-        "    if (a[i].at == NULL) return {1}_NULL_ARGUMENT;\n"
-        "    if (begin % a[i].alignment != 0) return {1}_MISALIGNED;\n"
-        "    for (size_t j = 0; j < i; ++j) {{\n"
-        "      const uintptr_t other = (uintptr_t)a[j].at;\n"
-        "      if ((a[i].written || a[j].written) && begin < other + a[j].bytes && other < begin + a[i].bytes)\n"
-        "        return {1}_OVERLAP;\n"
-        "    }}\n  }}\n  return {1}_OK;\n}}\n\n",
-        options_.name, prefix_);
+      "typedef struct {{\n  const void *at;\n  size_t bytes, alignment;\n  int written;\n}} relay_argument;\n\n"
+      "static {0}_status relay_check(const relay_argument *a, size_t count) {{\n"
+      "  for (size_t i = 0; i < count; ++i) {{\n"
+      "    const uintptr_t begin = (uintptr_t)a[i].at;\n"
+      "    if (a[i].bytes == 0) continue;\n"
+      "    if (a[i].at == NULL) return {1}_NULL_ARGUMENT;\n"
+      "    if (begin % a[i].alignment != 0) return {1}_MISALIGNED;\n"
+      "    for (size_t j = 0; j < i; ++j) {{\n"
+      "      const uintptr_t other = (uintptr_t)a[j].at;\n"
+      "      if ((a[i].written || a[j].written) && begin < other + a[j].bytes && other < begin + a[i].bytes)\n"
+      "        return {1}_OVERLAP;\n"
+      "    }}\n  }}\n  return {1}_OK;\n}}\n\n",
+      options_.name, prefix_);
 }
 
 std::vector<std::string> ProjectWriter::library_functions() const {

@@ -35,9 +35,9 @@ class ProjectWriter {
   std::string macro(const std::string& name) const { return prefix_ + "_" + name; }  // MODEL_NAME
   // A pointer into a memory: the workspace, which is the first, or another.
   std::string in_memory(uint32_t memory, const std::string& type, const std::string& offset) const;
-  std::string of_memory(uint32_t memory) const;  // " in psram"; empty for the workspace
-  std::span<const Memory> memories() const { return memories_; }                     // by segment
-  std::span<const int64_t> scratch_bytes() const { return scratch_bytes_; }          // by kernel
+  std::string of_memory(uint32_t memory) const;                              // " in psram"; empty for the workspace
+  std::span<const Memory> memories() const { return memories_; }             // by segment
+  std::span<const int64_t> scratch_bytes() const { return scratch_bytes_; }  // by kernel
 
  protected:
   virtual void name_interface() = 0;

@@ -97,8 +97,8 @@ std::string SegmentWriter::index_check(const Step& step) const {
                   extents[static_cast<size_t>(at / each) % extents.size()]);
     return out;
   }
-  out += format("  for (int64_t slice = 0, each = {}, all = {}; each > 0 && slice * each < all; ++slice) {{\n", size(inner),
-                size(count));
+  out += format("  for (int64_t slice = 0, each = {}, all = {}; each > 0 && slice * each < all; ++slice) {{\n",
+                size(inner), size(count));
   out += format("    const int64_t extents[] = {{{}}}, extent = extents[slice % {}];\n", join(extents, ", "),
                 extents.size());
   return out + "  " + test(indices + " + slice * each", "each", "extent") + "  }\n";
@@ -118,9 +118,7 @@ std::string SegmentWriter::step(const Step& step, const std::string& repetition)
   for (uint32_t s = 0; s < step.sizes.count; ++s) {
     const SizeExpr& e = f_.sizes[step.sizes.begin + s];
     const bool is_repetition = s == 0 && !repetition.empty();
-    passed.push_back(is_repetition ? repetition
-                     : e.as_constant() ? format("INT64_C({})", *e.as_constant())
-                                       : size(e));
+    passed.push_back(is_repetition ? repetition : e.as_constant() ? format("INT64_C({})", *e.as_constant()) : size(e));
   }
   if (function.scratch_bytes > 0) {
     const Location& at = memory_.scratch[static_cast<size_t>(&step - f_.steps.data())];

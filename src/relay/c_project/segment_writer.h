@@ -23,8 +23,8 @@ class SegmentWriter {
   std::string memory_map() const;  // lines of a comment
 
   std::string size(const runtime::SizeExpr& e) const { return c_size(e, variables_); }
-  std::string bytes(uint32_t array) const;         // as a size_t
-  std::string elements_of(uint32_t array) const;   // as an int64_t
+  std::string bytes(uint32_t array) const;        // as a size_t
+  std::string elements_of(uint32_t array) const;  // as an int64_t
   bool has_constant_shape(uint32_t array) const;
 
  private:

@@ -39,8 +39,7 @@ static Diagnostics sizes_of_values(const ir::Module& module) {
       const std::string message = format(
           "a C project has constant sizes, but that of the result of `{}` depends on values", op->def->part_of->name);
       if (seen.emplace(message, place_text(e->span)).second)
-        out.push_back(
-            not_in_c(message, e->span, "use an operator whose result has a constant size, such as `where`"));
+        out.push_back(not_in_c(message, e->span, "use an operator whose result has a constant size, such as `where`"));
     });
   return out;
 }
@@ -52,8 +51,9 @@ static Diagnostics arrays_of_values(const runtime::Program& program) {
     for (const runtime::Instruction& in : f.code) {
       if (in.op != runtime::Op::MakeTensor) continue;
       const std::string name = in.list.count > 0 ? format("`{}`", f.messages[f.lists[in.list.begin]]) : "an operator";
-      out.push_back(not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name),
-                             {}, "use an operator whose result has a constant size, such as `where`"));
+      out.push_back(
+          not_in_c(format("a C project has constant sizes, but that of the result of {} depends on values", name), {},
+                   "use an operator whose result has a constant size, such as `where`"));
     }
   return out;
 }
@@ -85,8 +85,8 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
     if (errors.empty()) errors = arrays_of_values(program);
     for (Diagnostic& d : ports_without_c(program)) errors.push_back(std::move(d));
     if (options.weights_file)
-      errors.push_back(not_in_c("the constants of a program with functions are C arrays", {},
-                                "leave out --weights-file"));
+      errors.push_back(
+          not_in_c("the constants of a program with functions are C arrays", {}, "leave out --weights-file"));
     if (options.memory_limit > 0)
       errors.push_back(not_in_c("--memory-limit and --memory apply to networks without functions", {},
                                 "give the memory for values with --arena"));
@@ -94,12 +94,13 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
   const std::vector<std::string> sizes = program.is_graph() ? program.graph().variables : program.signature.variables;
   for (const auto& [name, most] : options.most)
     if (std::find(sizes.begin(), sizes.end(), name) == sizes.end())
-      return Diagnostic{DiagnosticKind::bad_option,
-                        format("--max names the size `{}`, which the inputs do not have", name),
-                        {},
-                        {},
-                        {},
-                        sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("--max names the size `{}`, which the inputs do not have", name),
+          {},
+          {},
+          {},
+          sizes.empty() ? "leave it out: all sizes are constant" : format("name one of {}", join(sizes, ", "))};
   for (Diagnostic& d : c_project::refusals(program, options)) errors.push_back(std::move(d));
   if (errors.empty()) return ok();
   return errors;
@@ -126,7 +127,8 @@ Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, co
     const bool is_given = std::any_of(texts.begin(), texts.end(),
                                       [&](const std::string& text) { return starts_with(text, port.name + "="); });
     if (!port.is_tensor || !is_symbolic || is_given) continue;
-    if (const std::optional<Shape> shape = port.shape(most)) shapes.push_back(format("{}={}", port.name, join(*shape, ",")));
+    if (const std::optional<Shape> shape = port.shape(most))
+      shapes.push_back(format("{}={}", port.name, join(*shape, ",")));
   }
   RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {.inputs = texts, .shapes = shapes}, typed));
   return std::move(inputs.values);

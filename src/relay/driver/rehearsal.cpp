@@ -204,7 +204,8 @@ class Rehearsal {
     std::vector<std::pair<Object*, Tensor>> written;
     for (size_t o = 0; o < outputs.size(); ++o) {
       const Array& a = s.arrays[s.outputs[o]];
-      const size_t first = static_cast<size_t>(std::find(s.outputs.begin(), s.outputs.end(), s.outputs[o]) - s.outputs.begin());
+      const size_t first =
+          static_cast<size_t>(std::find(s.outputs.begin(), s.outputs.end(), s.outputs[o]) - s.outputs.begin());
       if (a.kind == Array::Kind::Input) {
         results.push_back(keep(objects[a.index]));
       } else if (a.kind == Array::Kind::Constant) {
@@ -219,8 +220,7 @@ class Rehearsal {
     }
     for (const auto& [object, value] : written) object->tensor = value;
     drop(in);
-    for (uint32_t i = 0; i < in.list.count; ++i)
-      set(frames_.back().function->lists[in.list.begin + i], results[i]);
+    for (uint32_t i = 0; i < in.list.count; ++i) set(frames_.back().function->lists[in.list.begin + i], results[i]);
     return ok();
   }
 

@@ -365,7 +365,9 @@ def test_the_build_reports_code_constants_workspace_and_stack(tmp_path):
     folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project")
     c_projects.run("cmake", "-S", folder, "-B", folder / "build")
     said = c_projects.run("cmake", "--build", folder / "build", "--target", "model_sizes")
-    code, constants, writable = map(int, re.search(r"model\.c\.o  code (\d+) constants (\d+) writable (\d+)", said).groups())
+    code, constants, writable = map(
+        int, re.search(r"model\.c\.o  code (\d+) constants (\d+) writable (\d+)", said).groups()
+    )
     assert 500 < code < 50000 and writable == 0
     assert int(re.search(r"model_weights\.c\.o  code 0 constants (\d+)", said)[1]) >= 4 * (20 * 30 + 20 + 7 * 20)
     assert f"workspace {workspace_of(folder)}" in said

@@ -45,7 +45,8 @@ static Status wrong_option(std::string message, std::string help) {
 static Status read_bound(const std::string& text, std::map<std::string, int64_t>& most) {
   const size_t equals = text.find('=');
   const std::string name = text.substr(0, equals), number = equals == std::string::npos ? "" : text.substr(equals + 1);
-  const bool is_number = !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
+  const bool is_number =
+      !number.empty() && number.size() < 10 && number.find_first_not_of("0123456789") == std::string::npos;
   if (name.empty() || !is_number)
     return wrong_option(format("'{}' is not NAME=NUMBER", text), "name a size of the inputs: --max n=128");
   most[name] = std::stoll(number);
@@ -60,7 +61,8 @@ static Status read_memories(const std::string& text, c_project::Options& project
     const size_t equals = item.find('=');
     const std::string name(item.substr(0, equals));
     static const std::set<std::string> taken{"workspace", "state", "weights", "memory"};
-    if (equals == std::string_view::npos || !c_project::is_c_name(name) || taken.count(name) || !seen.insert(name).second)
+    if (equals == std::string_view::npos || !c_project::is_c_name(name) || taken.count(name) ||
+        !seen.insert(name).second)
       return wrong_option(format("'{}' is not NAME=SIZE with a new name that C allows", item),
                           "list memories, fastest first: sram=128K,flash=1M");
     RELAY_ASSIGN(const int64_t bytes, cache::parse_bytes(std::string(item.substr(equals + 1))));
@@ -172,19 +174,20 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
-  verb.add_option(
-          "--memory", options.memories,
-          "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the workspace; "
-          "arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
+  verb.add_option("--memory", options.memories,
+                  "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the "
+                  "workspace; "
+                  "arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
       ->type_name("NAME=SIZE,..")
       ->excludes("--memory-limit");
   verb.add_option("--max", options.most,
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
       ->type_name("NAME=N");
-  verb.add_option("--arena", options.arena,
-                  "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
-                  "with a status code. Default: the need of the recorded run")
+  verb.add_option(
+          "--arena", options.arena,
+          "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
+          "with a status code. Default: the need of the recorded run")
       ->type_name("SIZE");
   verb.add_option(
           "--input", options.inputs,
@@ -222,7 +225,8 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag : {"--name", "--weights-file", "--library-math", "--memory-limit", "--memory", "--max", "--arena", "--input"})
+    for (const char* flag :
+         {"--name", "--weights-file", "--library-math", "--memory-limit", "--memory", "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });
