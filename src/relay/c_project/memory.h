@@ -31,9 +31,9 @@ struct Memory {
   std::vector<std::optional<uint32_t>> state;
 };
 
-// `scratch_bytes`: by kernel. `most`: the upper bounds of the segment's shape variables. Inputs that a graph donates for
-// a result are state. `limits`: the bytes of all memories but the last. The largest arrays of each one's peak are moved
-// to the next until the rest fits.
+// `scratch_bytes`: by kernel. `most`: the upper bounds of the segment's shape variables. Inputs that a graph donates
+// for a result are state. `limits`: the bytes of all memories but the last. The largest arrays of each one's peak are
+// moved to the next until the rest fits.
 Result<Memory> place_arrays(const runtime::Program& program, const runtime::Segment& segment,
                             std::span<const int64_t> scratch_bytes, std::span<const int64_t> most,
                             std::span<const int64_t> limits = {});

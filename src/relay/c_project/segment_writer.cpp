@@ -26,7 +26,7 @@ std::string SegmentWriter::elements_of(uint32_t array) const { return size(produ
 
 std::string SegmentWriter::bytes(uint32_t array) const {
   const Array& a = f_.arrays[array];
-  // As planner.h: inputs and outputs are dense, whatever the program says.
+  // Inputs and outputs are dense, whatever the program says (planner.h).
   const bool outside = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
   const SizeExpr e = outside ? product(a.shape, a.dtype.bytes()) : a.bytes;
   return e.as_constant() ? size(e) : format("(size_t){}", size(e));
