@@ -26,7 +26,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
   # cmake --build . --target @name@_sizes: code, constants, workspace and stack.
   target_compile_options(@name@ PRIVATE -fstack-usage)
   string(REGEX REPLACE "nm([-0-9]*)$" "size\\1" RELAY_SIZE "${CMAKE_NM}")
-  add_custom_target(@name@_sizes DEPENDS @name@ COMMAND ${CMAKE_COMMAND} -DSIZE=${RELAY_SIZE} -DLIBRARY=$<TARGET_FILE:@name@>
+  add_custom_target(@name@_sizes DEPENDS @name@
+    COMMAND ${CMAKE_COMMAND} -DSIZE=${RELAY_SIZE} -DLIBRARY=$<TARGET_FILE:@name@>
     -DFRAMES=${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/@name@.dir -DNAME=@name@ -DWORKSPACE=@workspace@
     -P ${CMAKE_CURRENT_SOURCE_DIR}/sizes.cmake)
 endif()
@@ -86,7 +87,7 @@ endforeach()
 print_object()
 say("workspace ${WORKSPACE}")
 
-# The deepest calls: the run, for programs with functions one of its functions and a segment, a kernel, and what it calls.
+# The deepest calls: the run, in programs with functions one of those and a segment, a kernel, and what it calls.
 file(GLOB_RECURSE files ${FRAMES}/*.su)
 set(deepest 0)
 set(parts "")

@@ -26,6 +26,8 @@ std::string GraphWriter::signature() const {
   for (const Argument& a : outputs_) params.push_back(parameter(a, true));
   params.push_back("void *workspace");
   params.push_back("size_t workspace_bytes");
+  for (const MemoryLimit& m : options_.more_memories)
+    params.push_back("void *" + m.name), params.push_back(format("size_t {}_bytes", m.name));
   return format("{0}_status {0}_run({1})", options_.name, join(params, ",\n    "));
 }
 
@@ -49,6 +51,10 @@ std::string GraphWriter::header() const {
   out += format("/* Memory for the intermediate values of one run, aligned to {}_ALIGNMENT. */\n", prefix_);
   out += format("#define {} {}\n#define {} {}\n", macro("WORKSPACE_BYTES"), memory().workspace_bytes,
                 macro("ALIGNMENT"), workspace_alignment);
+  for (size_t m = 0; m < memory().more_bytes.size(); ++m)
+    out += format("#define {} {} /* of {}, aligned in the same way */\n",
+                  macro(upper_case(options_.more_memories[m].name) + "_BYTES"), memory().more_bytes[m],
+                  options_.more_memories[m].name);
   out += format("#define {} {}\n", macro("CONSTANT_BYTES"), weight_bytes_);
   if (has_weights_argument())
     out += format(
@@ -77,8 +83,12 @@ std::string GraphWriter::header() const {
 
 std::string GraphWriter::readme() const {
   std::string out = readme_beginning() + "| memory | bytes |\n| --- | --- |\n";
-  out += format("| constants, read only | {} |\n| workspace, `{}` | {} |\n| state | {} |\n\n", weight_bytes_,
+  out += format("| constants, read only | {} |\n| workspace, `{}` | {} |\n| state | {} |\n", weight_bytes_,
                 macro("WORKSPACE_BYTES"), memory().workspace_bytes, state_bytes_);
+  for (size_t m = 0; m < memory().more_bytes.size(); ++m)
+    out += format("| {}, `{}` | {} |\n", options_.more_memories[m].name,
+                  macro(upper_case(options_.more_memories[m].name) + "_BYTES"), memory().more_bytes[m]);
+  out += "\n";
   out += "| argument | type | bytes |\n| --- | --- | --- |\n";
   for (size_t v = 0; v < variables_.size(); ++v)
     out += format("| size `{}` | at most {} | |\n", variables_[v], memory().plan.variables[v]);

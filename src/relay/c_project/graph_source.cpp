@@ -14,6 +14,7 @@ void GraphWriter::name_interface() {
   for (const char* taken : {"state", "weights", "workspace", "workspace_bytes", "memory", "status", "repetition",
                             "slice", "each", "all", "extent", "extents", "arguments"})
     names.reserve(taken);
+  for (const MemoryLimit& m : options_.more_memories) names.reserve(m.name), names.reserve(m.name + "_bytes");
   const Memory& m = memory();
   auto ours = [&](const std::string& name) {
     return starts_with(name, "relay") || starts_with(name, "kernel") || starts_with(name, options_.name);
@@ -36,6 +37,13 @@ void GraphWriter::name_interface() {
     outputs_.push_back(named(name, array, o));
     if (pointers_[array].empty()) pointers_[array] = outputs_.back().name;
   }
+}
+
+Sizes GraphWriter::sizes() const {
+  Sizes out{weight_bytes_, memory().workspace_bytes, state_bytes_, {}};
+  for (size_t m = 0; m < memory().more_bytes.size(); ++m)
+    out.more.push_back({options_.more_memories[m].name, memory().more_bytes[m]});
+  return out;
 }
 
 bool GraphWriter::has_constant_shape(const Argument& a) const { return segment().has_constant_shape(a.array); }
@@ -103,6 +111,9 @@ std::string GraphWriter::checks_of_arguments(const SegmentWriter& segment) const
   for (const Argument& a : inputs_) row(a.name, segment.bytes(a.array), dtype_of(a).bytes(), false);
   for (const Argument& a : outputs_) row(a.name, segment.bytes(a.array), dtype_of(a).bytes(), true);
   if (memory().workspace_bytes > 0) row("workspace", macro("WORKSPACE_BYTES"), workspace_alignment, true);
+  for (size_t m = 0; m < memory().more_bytes.size(); ++m)
+    if (memory().more_bytes[m] > 0)
+      row(options_.more_memories[m].name, format("{}", memory().more_bytes[m]), workspace_alignment, true);
   std::string out;
   if (!rows.empty()) {
     out += format("  const relay_argument arguments[] = {{\n{}  }};\n", join(rows, ""));
@@ -114,6 +125,14 @@ std::string GraphWriter::checks_of_arguments(const SegmentWriter& segment) const
     out += format("  if (workspace_bytes < {}) return {};\n", macro("WORKSPACE_BYTES"), macro("WORKSPACE_TOO_SMALL"));
   else
     out += "  (void)workspace, (void)workspace_bytes;\n";
+  for (size_t m = 0; m < memory().more_bytes.size(); ++m) {
+    const std::string& name = options_.more_memories[m].name;
+    if (memory().more_bytes[m] > 0)
+      out += format("  if ({}_bytes < {}) return {};\n", name, macro(upper_case(name) + "_BYTES"),
+                    macro("WORKSPACE_TOO_SMALL"));
+    else
+      out += format("  (void){0}, (void){0}_bytes;\n", name);
+  }
   if (has_weights_argument())
     out += format(
         "  if (memcmp(weights, relay_weights_mark, sizeof relay_weights_mark) != 0 || "

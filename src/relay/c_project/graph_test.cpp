@@ -27,6 +27,7 @@ std::string GraphWriter::call_in_test(const std::string& workspace, const std::s
   for (const Argument& a : inputs_) args.push_back(&a == inputs_.data() && !first.empty() ? first : "input_" + a.name);
   for (const Argument& a : outputs_) args.push_back("output_" + a.name);
   args.push_back(workspace), args.push_back(bytes);
+  for (const MemoryLimit& m : options_.more_memories) args.push_back(m.name), args.push_back("sizeof " + m.name);
   return format("{}_run({})", options_.name, join(args, ", "));
 }
 
@@ -64,6 +65,8 @@ std::string GraphWriter::self_test() const {
     for (const Argument& a : *list)
       if (compared.insert(codegen::c_stored_type(dtype_of(a))).second) out += comparison(dtype_of(a));
   out += format("static uint64_t workspace[{} / 8 + 2];\n", macro("WORKSPACE_BYTES"));
+  for (const MemoryLimit& m : options_.more_memories)
+    out += format("static uint64_t {}[{} / 8 + 1];\n", m.name, macro(upper_case(m.name) + "_BYTES"));
   for (const Argument& a : outputs_)
     out += format("static {} output_{}[{}];\n", codegen::c_stored_type(dtype_of(a)), a.name, extent_of(a));
   if (has_state()) out += format("static {}_state state;\n", name);

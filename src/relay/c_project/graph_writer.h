@@ -26,7 +26,7 @@ class GraphWriter : public ProjectWriter {
   std::string self_test() const override;
   std::string test_data() const override;
   std::string readme() const override;
-  Sizes sizes() const override { return {weight_bytes_, memory().workspace_bytes, state_bytes_}; }
+  Sizes sizes() const override;
 
   // --- NAME.c
   std::string checks_of_sizes(const SegmentWriter& segment) const;

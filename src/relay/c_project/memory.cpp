@@ -10,7 +10,7 @@ using runtime::Segment;
 using runtime::Step;
 
 bool overlap(const Location& a, const Location& b) {
-  if (a.place != b.place || (a.place != Place::Workspace && a.index != b.index)) return false;
+  if (a.place != b.place || a.index != b.index) return false;
   return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
@@ -76,8 +76,53 @@ static Status bound_sizes(const Segment& f, std::span<const int64_t> most, runti
   return ok();
 }
 
+// The largest of the items that are alive at the peak.
+static size_t largest_at_peak(std::span<const Lifetime> lives) {
+  uint32_t worst = 0;
+  int64_t most = -1;
+  for (const Lifetime& at : lives) {
+    int64_t live = 0;
+    for (const Lifetime& other : lives)
+      if (other.first <= at.first && at.first <= other.last) live += other.bytes;
+    if (live > most) most = live, worst = at.first;
+  }
+  size_t largest = 0;
+  int64_t bytes = -1;
+  for (size_t i = 0; i < lives.size(); ++i)
+    if (lives[i].first <= worst && worst <= lives[i].last && lives[i].bytes > bytes)
+      largest = i, bytes = lives[i].bytes;
+  return largest;
+}
+
+namespace {
+struct Placed {
+  std::vector<uint32_t> memory;  // by item
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> bytes;  // by memory
+};
+}  // namespace
+
+static Placed place_in_memories(const std::vector<Lifetime>& lives, std::span<const int64_t> limits) {
+  Placed out{std::vector<uint32_t>(lives.size()), std::vector<int64_t>(lives.size()), {}};
+  for (uint32_t m = 0; m <= limits.size(); ++m) {
+    std::vector<Lifetime> here = lives;
+    for (size_t i = 0; i < lives.size(); ++i)
+      if (out.memory[i] != m) here[i] = {};
+    runtime::Placement placement = runtime::place(here);
+    while (m < limits.size() && placement.arena_bytes > limits[m]) {
+      const size_t moved = largest_at_peak(here);
+      here[moved] = {}, out.memory[moved] = m + 1;
+      placement = runtime::place(here);
+    }
+    for (size_t i = 0; i < lives.size(); ++i)
+      if (out.memory[i] == m) out.offsets[i] = placement.offsets[i];
+    out.bytes.push_back(placement.arena_bytes);
+  }
+  return out;
+}
+
 Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, std::span<const int64_t> scratch_bytes,
-                            std::span<const int64_t> most) {
+                            std::span<const int64_t> most, std::span<const int64_t> limits) {
   Memory memory;
   RELAY_ASSIGN(memory.plan, runtime::plan(program, f, {most.begin(), most.end()}));
   RELAY_RETURN_IF_ERROR(bound_sizes(f, most, memory.plan));
@@ -87,11 +132,11 @@ Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, s
   add_lifetimes_of_results(f, memory, lives);
   for (uint32_t s = 0; s < f.steps.size(); ++s)
     lives.push_back({calls_kernel(f.steps[s]) ? scratch_bytes[f.steps[s].kernel] : 0, s, s});
-  const runtime::Placement placement = runtime::place(lives);
+  const Placed placed = place_in_memories(lives, limits);
   for (size_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind == Array::Kind::Temporary ||
         (f.arrays[i].kind == Array::Kind::Output && memory.arrays[i].place == Place::Workspace))
-      memory.arrays[i].offset = placement.offsets[i];
+      memory.arrays[i].offset = placed.offsets[i], memory.arrays[i].index = placed.memory[i];
   for (size_t i = 0; i < f.arrays.size(); ++i) {
     if (f.arrays[i].kind != Array::Kind::View) continue;
     const uint32_t base = f.arrays[i].index;
@@ -101,8 +146,10 @@ Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, s
     memory.arrays[i].bytes = memory.plan.bytes[i];
     memory.arrays[i].offset += memory.plan.offsets[i] - of_base;
   }
-  memory.scratch.assign(placement.offsets.begin() + static_cast<int64_t>(f.arrays.size()), placement.offsets.end());
-  memory.workspace_bytes = placement.arena_bytes;
+  for (size_t i = f.arrays.size(); i < lives.size(); ++i)
+    memory.scratch.push_back({Place::Workspace, placed.memory[i], placed.offsets[i], lives[i].bytes});
+  memory.workspace_bytes = placed.bytes[0];
+  memory.more_bytes.assign(placed.bytes.begin() + 1, placed.bytes.end());
   return memory;
 }
 

@@ -78,7 +78,7 @@ static void collect_types(const Recorded& value, std::set<std::string>& seen, st
   for (const Recorded& field : value.fields) collect_types(field, seen, out);
 }
 
-// One run, in a workspace of `bytes`, which must be a constant or a variable.
+// A run in a workspace of `bytes`.
 std::string ProgramWriter::run_in_test() const {
   std::string out = "static @_status run(size_t bytes, size_t *differences) {\n";
   if (has_values()) out += "  @_memory *const memory = @_begin(workspace, bytes);\n";

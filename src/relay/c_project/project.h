@@ -18,17 +18,24 @@
 
 namespace relay::c_project {
 
+struct MemoryLimit {
+  std::string name;  // "psram"
+  int64_t bytes = 0;
+};
+
 struct Options {
-  std::string name = "model";             // begins the names of files, functions and constants: a C identifier
-  std::string model, target;              // for the texts: the model's file, the machine that it was scheduled for
-  std::string version;                    // of Relay
-  bool weights_file = false;              // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
-  bool big_endian = false;                // the byte order of that file
-  int64_t memory_limit = 0;               // bytes of the workspace; 0: unlimited
-  bool library_math = false;              // exp, tanh and similar functions are the C library's
-  bool keep_lanes = false;                // codegen::CFunctionOptions
-  std::map<std::string, int64_t> most{};  // upper bounds of shape variables, by name
-  int64_t arena_bytes = 0;                // of a program with functions: memory for values and frames
+  std::string name = "model";  // begins the names of files, functions and constants: a C identifier
+  std::string model, target;   // for the texts: the model's file, the machine that it was scheduled for
+  std::string version;         // of Relay
+  bool weights_file = false;   // weights in NAME.weights, a file to map, instead of arrays in NAME_weights.c
+  bool big_endian = false;     // the byte order of that file
+  int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
+  std::vector<MemoryLimit> more_memories{};  // for arrays that do not fit in the workspace, fastest first
+  std::optional<MemoryLimit> read_only{};    // the memory for constants
+  bool library_math = false;                 // exp, tanh and similar functions are the C library's
+  bool keep_lanes = false;                   // codegen::CFunctionOptions
+  std::map<std::string, int64_t> most{};     // upper bounds of shape variables, by name
+  int64_t arena_bytes = 0;                   // of a program with functions: memory for values and frames
   bool arena_bytes_are_measured = false;
 };
 
@@ -49,6 +56,7 @@ struct Recording {
 
 struct Sizes {
   int64_t constants = 0, workspace = 0, state = 0;  // bytes
+  std::vector<MemoryLimit> more{};                  // of other memories
 };
 struct Project {
   std::map<std::string, std::string> files;  // contents by name

@@ -141,13 +141,25 @@ Status ProjectWriter::write_kernels() {
     scratch_bytes_.push_back(f < 0 ? 0 : functions_.functions[static_cast<size_t>(f)].scratch_bytes);
   for (const Segment& f : program_.segments) {
     RELAY_ASSIGN(const std::vector<int64_t> most, most_of(f));
-    RELAY_ASSIGN(Memory memory, place_arrays(program_, f, scratch_bytes_, most));
+    std::vector<int64_t> limits;
+    for (size_t m = 0; m < options_.more_memories.size(); ++m)
+      limits.push_back(m == 0 ? options_.memory_limit : options_.more_memories[m - 1].bytes);
+    RELAY_ASSIGN(Memory memory, place_arrays(program_, f, scratch_bytes_, most, limits));
     memories_.push_back(std::move(memory));
   }
   const std::vector<codegen::CKernel> known = used_kernels(true);
   if (std::any_of(known.begin(), known.end(), [](const codegen::CKernel& k) { return k.may_overlap; }))
     functions_ = codegen::c_functions(known, how);
   return ok();
+}
+
+std::string ProjectWriter::in_memory(uint32_t memory, const std::string& type, const std::string& offset) const {
+  return memory == 0 ? format("RELAY_AT({}, {})", type, offset)
+                     : format("RELAY_IN({}, {}, {})", options_.more_memories[memory - 1].name, type, offset);
+}
+
+std::string ProjectWriter::of_memory(uint32_t memory) const {
+  return memory == 0 ? "" : " in " + options_.more_memories[memory - 1].name;
 }
 
 void ProjectWriter::use_weight(uint32_t constant) {
@@ -218,6 +230,8 @@ std::string ProjectWriter::helpers(const std::string& code) const {
   std::string out = size_helpers(code);
   if (code.find("RELAY_AT(") != std::string::npos)
     out += "#define RELAY_AT(type, offset) ((type *)(void *)((unsigned char *)workspace + (offset)))\n\n";
+  if (code.find("RELAY_IN(") != std::string::npos)
+    out += "#define RELAY_IN(memory, type, offset) ((type *)(void *)((unsigned char *)(memory) + (offset)))\n\n";
   if (code.find("RELAY_WEIGHT(") != std::string::npos)
     out +=
         "#define RELAY_WEIGHT(type, offset) \\\n"

@@ -33,8 +33,11 @@ class ProjectWriter {
   const Weight& weight(uint32_t constant) const { return weights_.at(constant); }
   bool has_weights_argument() const { return options_.weights_file && !weights_.empty(); }
   std::string macro(const std::string& name) const { return prefix_ + "_" + name; }  // MODEL_NAME
-  std::span<const Memory> memories() const { return memories_; }                     // by segment
-  std::span<const int64_t> scratch_bytes() const { return scratch_bytes_; }          // by kernel
+  // A pointer into a memory: the workspace, which is the first, or another.
+  std::string in_memory(uint32_t memory, const std::string& type, const std::string& offset) const;
+  std::string of_memory(uint32_t memory) const;                              // " in psram"; empty for the workspace
+  std::span<const Memory> memories() const { return memories_; }             // by segment
+  std::span<const int64_t> scratch_bytes() const { return scratch_bytes_; }  // by kernel
 
  protected:
   virtual void name_interface() = 0;

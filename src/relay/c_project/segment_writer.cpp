@@ -26,7 +26,7 @@ std::string SegmentWriter::elements_of(uint32_t array) const { return size(produ
 
 std::string SegmentWriter::bytes(uint32_t array) const {
   const Array& a = f_.arrays[array];
-  // As planner.h: inputs and outputs are dense, whatever the program says.
+  // Inputs and outputs are dense, whatever the program says (planner.h).
   const bool outside = a.kind == Array::Kind::Input || a.kind == Array::Kind::Output;
   const SizeExpr e = outside ? product(a.shape, a.dtype.bytes()) : a.bytes;
   return e.as_constant() ? size(e) : format("(size_t){}", size(e));
@@ -58,7 +58,7 @@ std::string SegmentWriter::pointer(uint32_t array, const std::string& type, bool
       if (codegen::c_stored_type(a.dtype) == type) return weight.name;
       return format("({0}{1} *)({0}void *){2}", constant, type, weight.name);
     }
-    case Place::Workspace: return format("RELAY_AT({}{}, {})", constant, type, offset);
+    case Place::Workspace: return project_.in_memory(at.index, constant + type, offset);
   }
   return {};
 }
@@ -120,8 +120,10 @@ std::string SegmentWriter::step(const Step& step, const std::string& repetition)
     const bool is_repetition = s == 0 && !repetition.empty();
     passed.push_back(is_repetition ? repetition : e.as_constant() ? format("INT64_C({})", *e.as_constant()) : size(e));
   }
-  if (function.scratch_bytes > 0)
-    passed.push_back(format("RELAY_AT(void, {})", memory_.scratch[static_cast<size_t>(&step - f_.steps.data())]));
+  if (function.scratch_bytes > 0) {
+    const Location& at = memory_.scratch[static_cast<size_t>(&step - f_.steps.data())];
+    passed.push_back(project_.in_memory(at.index, "void", format("{}", at.offset)));
+  }
   const std::string call = format("{}({});\n", function.name, join(passed, ", "));
   if (step.kind == Step::Kind::Kernel) return "  " + call;
   const uint32_t when = args[step.args.count - 1];
@@ -165,13 +167,15 @@ std::string SegmentWriter::memory_map() const {
     std::vector<std::string> dims;
     for (const SizeExpr& e : a.shape) dims.push_back(runtime::str(e, f_.variables));
     if (at.place == Place::Workspace && a.kind != Array::Kind::View && at.bytes > 0)
-      out += format("   {:>9} {:>9}  {}[{}]\n", at.offset, at.bytes, a.dtype.str(), join(dims, ", "));
+      out += format("   {:>9} {:>9}  {}[{}]{}\n", at.offset, at.bytes, a.dtype.str(), join(dims, ", "),
+                    project_.of_memory(at.index));
   }
   for (size_t s = 0; s < f_.steps.size(); ++s) {
     if (!calls_kernel(f_.steps[s])) continue;
     const codegen::CFunction& f = project_.function(f_.steps[s]);
     if (f.scratch_bytes > 0)
-      out += format("   {:>9} {:>9}  scratch of {}\n", memory_.scratch[s], f.scratch_bytes, f.name);
+      out += format("   {:>9} {:>9}  scratch of {}{}\n", memory_.scratch[s].offset, f.scratch_bytes, f.name,
+                    project_.of_memory(memory_.scratch[s].index));
   }
   return out;
 }

@@ -4,15 +4,48 @@
 
 namespace relay::c_project {
 
+// The memory that takes what fits nowhere else.
+static int64_t last_limit(const Options& options) {
+  return options.more_memories.empty() ? options.memory_limit : options.more_memories.back().bytes;
+}
+static int64_t last_bytes(const Memory& memory) {
+  return memory.more_bytes.empty() ? memory.workspace_bytes : memory.more_bytes.back();
+}
+
+static Diagnostic over_last_limit(const Options& options, int64_t bytes) {
+  const MemoryLimit& last = options.more_memories.back();
+  return {DiagnosticKind::out_of_memory,
+          format("the arrays that fit in no other memory need {} bytes of {}, but the limit is {}", bytes, last.name,
+                 last.bytes),
+          {},
+          {},
+          {},
+          "give a memory more bytes with --memory, smaller inputs, or a network whose layers have fewer channels"};
+}
+
+static Status check_constants(const Options& options, const Project& project) {
+  if (!options.read_only || project.sizes.constants <= options.read_only->bytes) return ok();
+  return Diagnostic{DiagnosticKind::out_of_memory,
+                    format("the constants need {} bytes of {}, but the limit is {}", project.sizes.constants,
+                           options.read_only->name, options.read_only->bytes),
+                    {},
+                    {},
+                    {},
+                    "give a larger --memory, or quantise the network (relay quantise)"};
+}
+
 static Result<Project> write_graph(const runtime::Program& graph, std::span<const loop::Kernel> kernels,
                                    const Recording& recording, const Options& options) {
   GraphWriter writer(graph, kernels, recording, options);
   RELAY_RETURN_IF_ERROR(writer.write_kernels());
-  if (options.memory_limit == 0 || writer.memory().workspace_bytes <= options.memory_limit) return writer.write_files();
+  const int64_t limit = last_limit(options);
+  if (limit == 0 || last_bytes(writer.memory()) <= limit) return writer.write_files();
   const runtime::Program ordered = in_order_of_least_peak(graph, writer.memory(), kernels, writer.scratch_bytes());
   GraphWriter retry(ordered, kernels, recording, options);
   RELAY_RETURN_IF_ERROR(retry.write_kernels());
-  if (retry.memory().workspace_bytes <= options.memory_limit) return retry.write_files();
+  if (last_bytes(retry.memory()) <= limit) return retry.write_files();
+  if (!options.more_memories.empty())
+    return over_last_limit(options, std::min(last_bytes(retry.memory()), last_bytes(writer.memory())));
   const bool is_better = retry.memory().workspace_bytes < writer.memory().workspace_bytes;
   const GraphWriter& best = is_better ? retry : writer;
   return over_limit(is_better ? ordered : graph, best.memory(), best.scratch_bytes(), options.memory_limit);
@@ -20,11 +53,16 @@ static Result<Project> write_graph(const runtime::Program& graph, std::span<cons
 
 Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels,
                       const Recording& recording, const Options& options) {
-  if (program.is_graph()) return write_graph(program, kernels, recording, options);
+  if (program.is_graph()) {
+    RELAY_ASSIGN(Project project, write_graph(program, kernels, recording, options));
+    RELAY_RETURN_IF_ERROR(check_constants(options, project));
+    return project;
+  }
   ProgramWriter writer(program, kernels, recording, options);
   RELAY_RETURN_IF_ERROR(writer.write_kernels());
   RELAY_ASSIGN(Project project, writer.write_files());
   RELAY_RETURN_IF_ERROR(writer.check_limits());
+  RELAY_RETURN_IF_ERROR(check_constants(options, project));
   return project;
 }
 

@@ -88,7 +88,7 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
       errors.push_back(
           not_in_c("the constants of a program with functions are C arrays", {}, "leave out --weights-file"));
     if (options.memory_limit > 0)
-      errors.push_back(not_in_c("--memory-limit applies to networks without functions", {},
+      errors.push_back(not_in_c("--memory-limit and --memory apply to networks without functions", {},
                                 "give the memory for values with --arena"));
   }
   const std::vector<std::string> sizes = program.is_graph() ? program.graph().variables : program.signature.variables;

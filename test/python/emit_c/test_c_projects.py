@@ -329,6 +329,52 @@ def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_pat
     assert not (tmp_path / "project").exists()
 
 
+def test_arrays_that_do_not_fit_are_in_the_next_memory(tmp_path):
+    model = saved(branches(), tmp_path / "net.relay")
+    limits = "--memory", "sram=100K,tcm=70K,psram=1M,flash=64K"
+    folder = c_projects.write(model, tmp_path / "project", *limits)
+    header, code = (folder / "model.h").read_text(), (folder / "model.c").read_text()
+    bytes_of = {name: int(size) for name, size in re.findall(r"#define MODEL_(\w+)_BYTES (\d+)", header)}
+    assert 0 < bytes_of["WORKSPACE"] <= 100 * 1024 and 0 < bytes_of["TCM"] <= 70 * 1024 and bytes_of["PSRAM"] > 0
+    assert "void *tcm,\n    size_t tcm_bytes,\n    void *psram," in header and " in psram" in code
+    assert "model: ok" in c_projects.self_test(folder, "gcc", ["-O1", "-fsanitize=address,undefined"])
+
+
+@pytest.mark.parametrize(
+    "memory, words",
+    [
+        ("sram=10K,psram=20K", "of psram, but the limit is 20480"),
+        ("sram=1M,flash=100", "of flash, but the limit is 100"),
+        ("sram=10K", "the limit is 10240"),
+    ],
+)
+def test_memories_that_are_too_small(tmp_path, memory, words):
+    model = saved(branches(), tmp_path / "net.relay")
+    command = "compile", model, "--emit", "c-project", "-o", tmp_path / "project"
+    assert words in fails("R0603", *command, "--memory", memory)
+
+
+@pytest.mark.parametrize("memory", ["sram", "sram=1K,sram=2K", "workspace=1K", "int=1K"])
+def test_memories_without_a_usable_name(tmp_path, memory):
+    model = saved(branches(), tmp_path / "net.relay")
+    command = "compile", model, "--emit", "c-project", "-o", tmp_path / "project"
+    assert "is not NAME=SIZE" in fails("R0504", *command, "--memory", memory)
+
+
+def test_the_build_reports_code_constants_workspace_and_stack(tmp_path):
+    folder = c_projects.write(saved(mlp(), tmp_path / "net.relay"), tmp_path / "project")
+    c_projects.run("cmake", "-S", folder, "-B", folder / "build")
+    said = c_projects.run("cmake", "--build", folder / "build", "--target", "model_sizes")
+    code, constants, writable = map(
+        int, re.search(r"model\.c\.o  code (\d+) constants (\d+) writable (\d+)", said).groups()
+    )
+    assert 500 < code < 50000 and writable == 0
+    assert int(re.search(r"model_weights\.c\.o  code 0 constants (\d+)", said)[1]) >= 4 * (20 * 30 + 20 + 7 * 20)
+    assert f"workspace {workspace_of(folder)}" in said
+    stack, parts = re.search(r"stack at most (\d+) bytes: (.*)", said).groups()
+    assert sum(map(int, re.findall(r" (\d+)(?:,|$)", parts))) == int(stack) < 4096
+
+
 TWO_THREADS = """#include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <set>
 
 #include "relay/base/bytes.h"
 #include "relay/cache/cache.h"
@@ -25,7 +26,8 @@ struct CompileVerbOptions : ModelOptions {
   c_project::Options project;
   std::vector<std::string> inputs;
   std::string memory_limit, arena;
-  std::vector<std::string> most;         // arguments of --max
+  std::vector<std::string> most;  // arguments of --max
+  std::string memories;
   std::vector<std::string> for_project;  // those of its flags that were given
 };
 }  // namespace
@@ -52,6 +54,29 @@ static Status read_bound(const std::string& text, std::map<std::string, int64_t>
   return ok();
 }
 
+// "sram=128K,psram=2M,flash=1M". Names that begin with flash or rom are of memories that are only read.
+static Status read_memories(const std::string& text, c_project::Options& project) {
+  bool has_workspace = false;
+  std::set<std::string> seen;
+  for (std::string_view item : split(text, ',')) {
+    const size_t equals = item.find('=');
+    const std::string name(item.substr(0, equals));
+    static const std::set<std::string> taken{"workspace", "state", "weights", "memory"};
+    if (equals == std::string_view::npos || !c_project::is_c_name(name) || taken.count(name) ||
+        !seen.insert(name).second)
+      return wrong_option(format("'{}' is not NAME=SIZE with a new name that C allows", item),
+                          "list memories, fastest first: sram=128K,flash=1M");
+    RELAY_ASSIGN(const int64_t bytes, cache::parse_bytes(std::string(item.substr(equals + 1))));
+    if (starts_with(name, "flash") || starts_with(name, "rom"))
+      project.read_only = c_project::MemoryLimit{name, bytes};
+    else if (!has_workspace)
+      project.memory_limit = bytes, has_workspace = true;
+    else
+      project.more_memories.push_back({name, bytes});
+  }
+  return ok();
+}
+
 static Status check_name(const CompileVerbOptions& options, driver::FileForm form) {
   const std::string& name = options.project.name;
   if (form == driver::FileForm::JsPackage && !js_package::is_package_name(name))
@@ -70,12 +95,14 @@ static Status read_project_options(CompileVerbOptions& options, driver::FileForm
   if (!options.arena.empty()) {
     RELAY_ASSIGN(options.project.arena_bytes, cache::parse_bytes(options.arena));
   }
+  if (!options.memories.empty()) RELAY_RETURN_IF_ERROR(read_memories(options.memories, options.project));
   for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
   RELAY_RETURN_IF_ERROR(check_name(options, form));
   const bool is_package = form == driver::FileForm::JsPackage;
-  const char* of_c = options.project.library_math ? "--library-math" : !options.most.empty() ? "--max" : "--arena";
-  if (is_package && (options.project.library_math || !options.most.empty() || !options.arena.empty()))
-    return wrong_option(format("{} applies to C projects, but --emit is wasm", of_c), "leave it out");
+  static const std::set<std::string_view> only_c{"--library-math", "--memory", "--max", "--arena"};
+  for (const std::string& flag : options.for_project)
+    if (is_package && only_c.contains(flag))
+      return wrong_option(format("{} applies to C projects, but --emit is wasm", flag), "leave it out");
   // Kernels for any processor or engine, unless one is named.
   if (options.flags.texts["target"].empty())
     options.flags.texts["target"] = {is_package ? driver::js_package_target : driver::c_project_target};
@@ -99,20 +126,15 @@ static Status write_project(const CompileVerbOptions& options, const driver::Mod
   RELAY_ASSIGN(std::vector<runtime::Value> inputs,
                driver::recorded_inputs(model.module, options.inputs, options.project.most));
   RELAY_ASSIGN(const driver::CProject written, driver::c_project(compiled, std::move(inputs), options.project));
-  return save_folder(options, compiled, written.project.files, written.project.sizes);
-}
-
-static Status write_package(const CompileVerbOptions& options, const driver::Model& model,
-                            const driver::Compiled& compiled) {
-  RELAY_RETURN_IF_ERROR(driver::check_js_package(compiled));
-  RELAY_ASSIGN(const std::vector<runtime::Value> inputs, driver::recorded_inputs(model.module, options.inputs, {}));
-  const c_project::Options& given = options.project;
-  RELAY_ASSIGN(const driver::JsPackage written, driver::js_package(compiled, inputs,
-                                                                   {.name = given.name,
-                                                                    .model = given.model,
-                                                                    .weights_file = given.weights_file,
-                                                                    .memory_limit = given.memory_limit}));
-  return save_folder(options, compiled, written.package.files, written.package.sizes);
+  const c_project::Project& project = written.project;
+  RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
+  if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  std::string more;
+  for (const c_project::MemoryLimit& m : project.sizes.more) more += format(", {} of {}", m.bytes, m.name);
+  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}{}", options.output, summary(compiled.report),
+                       project.sizes.constants, project.sizes.workspace, more,
+                       project.sizes.state ? format(", {} of state", project.sizes.state) : ""));
+  return ok();
 }
 
 static Status compile_to_file(CompileVerbOptions options) {
@@ -180,19 +202,18 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project, wasm: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
+  verb.add_option("--memory", options.memories,
+                  "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the "
+                  "workspace; arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
+      ->type_name("NAME=SIZE,..")
+      ->excludes("--memory-limit");
   verb.add_option("--max", options.most,
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
       ->type_name("NAME=N");
-  verb.add_option(
-          "--arena", options.arena,
-          "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
-          "with a status code. Default: the need of the recorded run")
-      ->type_name("SIZE");
   verb.add_option("--input", options.inputs,
                   "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are "
-                  "random (repeat "
-                  "for more)")
+                  "random (repeat for more)")
       ->type_name("NAME=VALUE");
 }
 
@@ -229,7 +250,7 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
     for (const char* flag :
-         {"--name", "--weights-file", "--library-math", "--memory-limit", "--max", "--arena", "--input"})
+         {"--name", "--weights-file", "--library-math", "--memory-limit", "--memory", "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });
