@@ -44,9 +44,9 @@ Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::
   options.run.make_executable = false, options.run.threads = 1;
   RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(module, options));
   if (settings.emit == "wasm") {
-    RELAY_ASSIGN(driver::JsPackage made,
-                 driver::js_package(compiled, inputs,
-                                    {.name = name, .model = c.name, .weights_file = settings.weights_file}));
+    RELAY_ASSIGN(
+        driver::JsPackage made,
+        driver::js_package(compiled, inputs, {.name = name, .model = c.name, .weights_file = settings.weights_file}));
     return Written{std::move(made.package.files), std::move(made.recording.outputs)};
   }
   c_project::Options how;

@@ -360,12 +360,9 @@ static std::string interface_text(const ir::Module& module) {
   return text::str(out);
 }
 
-static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
-                                                                  {FileForm::SharedLibrary, "so"},
-                                                                  {FileForm::Object, "obj"},
-                                                                  {FileForm::CSource, "c"},
-                                                                  {FileForm::CProject, "c-project"},
-                                                                  {FileForm::JsPackage, "wasm"}};
+static constexpr std::pair<FileForm, const char*> form_names[] = {
+    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"},   {FileForm::Object, "obj"},
+    {FileForm::CSource, "c"},         {FileForm::CProject, "c-project"}, {FileForm::JsPackage, "wasm"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)

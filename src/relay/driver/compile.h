@@ -125,7 +125,7 @@ enum class FileForm : uint8_t {
   Artifact,       // the whole program, its code and constants, as loaded by `relay run` and the C interface
   SharedLibrary,  // only the kernels
   Object,
-  CSource,   // as C99
+  CSource,  // as C99
   // Folders with the whole program, which save() does not write:
   CProject,   // as C99 (c_project.h)
   JsPackage,  // as WebAssembly, for browsers and Node (js_package.h)

@@ -16,14 +16,15 @@ Status check_js_package(const Compiled& compiled) {
                       format("leave out --target, or give {} or wasm32-relaxed", js_package_target)};
   Diagnostics errors;
   if (!compiled.built.program->is_graph())
-    errors.push_back({DiagnosticKind::not_supported,
-                      "a JavaScript package has one straight line of kernels, but the program has control flow or "
-                      "functions that are not expanded",
-                      {},
-                      {},
-                      {},
-                      "export the model without control flow and with fixed sizes; an artifact (--emit artifact) has no "
-                      "such limits"});
+    errors.push_back(
+        {DiagnosticKind::not_supported,
+         "a JavaScript package has one straight line of kernels, but the program has control flow or "
+         "functions that are not expanded",
+         {},
+         {},
+         {},
+         "export the model without control flow and with fixed sizes; an artifact (--emit artifact) has no "
+         "such limits"});
   for (Diagnostic& d : c_project::refusals(*compiled.built.program, "a JavaScript package"))
     errors.push_back(std::move(d));
   if (errors.empty()) return ok();
@@ -38,8 +39,8 @@ Result<JsPackage> js_package(const Compiled& compiled, std::vector<Tensor> input
   options.version = version;
   JsPackage out;
   out.recording = std::move(recorded.run);
-  RELAY_ASSIGN(out.package, js_package::write(*recorded.program, compiled.built.kernels, object, out.recording, options,
-                                              compiled.report.target));
+  RELAY_ASSIGN(out.package, js_package::write(*compiled.built.program, compiled.built.kernels, object, out.recording,
+                                              options, compiled.report.target));
   return out;
 }
 

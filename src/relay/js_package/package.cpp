@@ -29,7 +29,7 @@ namespace {
 
 // Bytes in front of the constants in model.weights.
 constexpr size_t weights_header_bytes = 64;
-// Of an output's largest value, where products are not rounded before they are added.
+// The tolerance where products are not rounded before they are added, in parts of an output's largest value.
 constexpr double fused_tolerance = 1e-4;
 
 struct Tensors {
@@ -62,12 +62,7 @@ class Writer {
  public:
   Writer(const runtime::Program& graph, const Memory& memory, const c_project::Recording& recording,
          const Options& options, const TargetDesc& target)
-      : graph_(graph),
-        f_(graph.graph()),
-        memory_(memory),
-        recording_(recording),
-        options_(options),
-        target_(target) {}
+      : graph_(graph), f_(graph.graph()), memory_(memory), recording_(recording), options_(options), target_(target) {}
 
   Result<Package> write(std::string_view object) {
     name_tensors();
@@ -122,12 +117,11 @@ class Writer {
   json describe() const {
     auto list = [](const std::vector<Tensors>& tensors) {
       json out = json::array();
-      for (const Tensors& t : tensors)
-        out.push_back({{"name", t.name}, {"dtype", t.dtype.str()}, {"shape", t.shape}});
+      for (const Tensors& t : tensors) out.push_back({{"name", t.name}, {"dtype", t.dtype.str()}, {"shape", t.shape}});
       return out;
     };
-    return {{"name", options_.name},    {"model", options_.model},   {"relay", options_.version},
-            {"target", target_.name},   {"inputs", list(inputs_)},   {"outputs", list(outputs_)},
+    return {{"name", options_.name},  {"model", options_.model}, {"relay", options_.version},
+            {"target", target_.name}, {"inputs", list(inputs_)}, {"outputs", list(outputs_)},
             {"state", list(states_)}};
   }
 
@@ -136,13 +130,16 @@ class Writer {
       std::string out;
       for (const Tensors& t : tensors) {
         const bool is_big = t.dtype.bits == 64 && !t.dtype.is_float();
-        out += format("  /** {}[{}] */\n  {}{}: {}{};\n", t.dtype.str(), join(t.shape, ", "), json(t.name).dump(),
-                      optional, array_type(t.dtype), *more ? format(" | {}", is_big ? "(bigint | number)[]" : more) : "");
+        out +=
+            format("  /** {}[{}] */\n  {}{}: {}{};\n", t.dtype.str(), join(t.shape, ", "), json(t.name).dump(),
+                   optional, array_type(t.dtype), *more ? format(" | {}", is_big ? "(bigint | number)[]" : more) : "");
       }
       return out;
     };
-    std::string out = format("// The network {}, written by Relay {}.\n\n", json(options_.name).dump(), options_.version);
-    out += "/** Inputs of a run, row by row. One that is left out has the values of the run before, at first zeros. */\n";
+    std::string out =
+        format("// The network {}, written by Relay {}.\n\n", json(options_.name).dump(), options_.version);
+    out +=
+        "/** Inputs of a run, row by row. One that is left out has the values of the run before, at first zeros. */\n";
     out += format("export interface Inputs {{\n{}}}\n\n", members(inputs_, "?", "number[]"));
     out += format("export interface Outputs {{\n{}}}\n\n", members(outputs_, "", ""));
     out += "/** Values that each run replaces. */\n";
@@ -196,13 +193,13 @@ export function load(options?: { module?: Source | WebAssembly.Module; weights?:
     if (options_.weights_file) files.push_back("model.weights");
     return json{{"name", options_.name},
                 {"version", "1.0.0"},
-                {"description", format("The network of {}, compiled to WebAssembly by Relay {}", options_.model,
-                                       options_.version)},
+                {"description",
+                 format("The network of {}, compiled to WebAssembly by Relay {}", options_.model, options_.version)},
                 {"type", "module"},
                 {"main", "./model.mjs"},
                 {"types", "./model.d.mts"},
-                {"exports", {{".", {{"types", "./model.d.mts"}, {"default", "./model.mjs"}}},
-                             {"./model.wasm", "./model.wasm"}}},
+                {"exports",
+                 {{".", {{"types", "./model.d.mts"}, {"default", "./model.mjs"}}}, {"./model.wasm", "./model.wasm"}}},
                 {"files", files},
                 {"scripts", {{"test", "node test.mjs"}}},
                 {"engines", {{"node", ">=16.4"}}}}
@@ -219,8 +216,8 @@ export function load(options?: { module?: Source | WebAssembly.Module; weights?:
       bytes.append(static_cast<const char*>(values.data()), values.bytes());
       return at;
     };
-    json vectors{{"inputs", json::array()}, {"state", json::array()}, {"outputs", json::array()},
-                 {"newState", json::array()}};
+    json vectors{
+        {"inputs", json::array()}, {"state", json::array()}, {"outputs", json::array()}, {"newState", json::array()}};
     for (const Tensors& t : inputs_) vectors["inputs"].push_back(put(recording_.inputs[t.port]));
     for (const Tensors& t : states_) vectors["state"].push_back(put(recording_.inputs[t.port]));
     for (const Tensors& t : outputs_) vectors["outputs"].push_back(put(recording_.outputs[t.port]));

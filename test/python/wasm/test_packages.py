@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(not js_packages.NODE, reason="node is not installed"),
 ]
 VERSION = '#[version = "0.0.5"]\n'
-TAKE = "def @main(%x: Tensor[(5, 2), float32], %i: Tensor[(3), int64]) { take(%x, %i, axis=0, mode=\"checked\") }\n"
+TAKE = 'def @main(%x: Tensor[(5, 2), float32], %i: Tensor[(3), int64]) { take(%x, %i, axis=0, mode="checked") }\n'
 WORKLOADS = {
     "mlp": lambda: testing.mlp.get_workload(1),
     "mobilenet": lambda: testing.mobilenet.get_workload(batch_size=1, image_shape=(3, 32, 32), num_classes=10),
@@ -41,7 +41,7 @@ def program(text, tmp_path):
 
 
 def node(folder, script):
-    """What a script prints, of a module in which `load` and `fails` are defined."""
+    """The text that a module prints in which `load` and `fails` are defined."""
     begin = f"""import {{ load, ModelError }} from "{folder.as_uri()}/model.mjs";
 async function fails(run) {{
   try {{ await run(); }} catch (e) {{ if (e instanceof ModelError) return console.log(e.message); throw e; }}

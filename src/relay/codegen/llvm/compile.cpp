@@ -45,9 +45,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> target_machine(const TargetDesc& ta
   // A WebAssembly module has its memory for itself: addresses are constants.
   const llvm::Triple triple(target.triple);
   const llvm::Reloc::Model model = triple.isWasm() ? llvm::Reloc::Static : llvm::Reloc::PIC_;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      found->createTargetMachine(triple, target.cpu, features, options, model, std::nullopt,
-                                 llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      triple, target.cpu, features, options, model, std::nullopt, llvm::CodeGenOptLevel::Default));
   return machine;
 }
 

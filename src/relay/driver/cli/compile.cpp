@@ -103,9 +103,9 @@ static Status compile_to_file(CompileVerbOptions options) {
   const bool is_project = form == driver::FileForm::CProject || form == driver::FileForm::JsPackage;
   RELAY_RETURN_IF_ERROR(is_project ? read_project_options(options, form) : check_output_file(options.output));
   if (!is_project && !options.for_project.empty())
-    return wrong_option(
-        format("{} applies to C projects and JavaScript packages, but --emit is {}", join(options.for_project, ", "), options.emit),
-        "add --emit c-project or --emit wasm, or leave it out");
+    return wrong_option(format("{} applies to C projects and JavaScript packages, but --emit is {}",
+                               join(options.for_project, ", "), options.emit),
+                        "add --emit c-project or --emit wasm, or leave it out");
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
@@ -144,7 +144,8 @@ static Status compile_to_file(CompileVerbOptions options) {
 
 static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
   c_project::Options& project = options.project;
-  verb.add_option("--name", project.name, "C project: beginning of the names of files, functions and constants; wasm: name of the package")
+  verb.add_option("--name", project.name,
+                  "C project: beginning of the names of files, functions and constants; wasm: name of the package")
       ->type_name("NAME")
       ->capture_default_str();
   verb.add_flag("--weights-file", project.weights_file,
@@ -157,10 +158,10 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project, wasm: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
-  verb.add_option(
-          "--input", options.inputs,
-          "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are random (repeat "
-          "for more)")
+  verb.add_option("--input", options.inputs,
+                  "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are "
+                  "random (repeat "
+                  "for more)")
       ->type_name("NAME=VALUE");
 }
 
@@ -180,11 +181,12 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
   verb->add_option("-o,--output", options->output, "File to write; a folder for c-project and wasm")
       ->required()
       ->type_name("FILE");
-  verb->add_option("--emit", options->emit,
-                   "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
-                   "C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for browsers and Node "
-                   "(docs/webassembly.md). Default: by the file name, so for .so, obj for .o, c for .c, otherwise "
-                   "artifact")
+  verb->add_option(
+          "--emit", options->emit,
+          "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
+          "C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for browsers and Node "
+          "(docs/webassembly.md). Default: by the file name, so for .so, obj for .o, c for .c, otherwise "
+          "artifact")
       ->check(CLI::IsMember({"artifact", "so", "obj", "c", "c-project", "wasm"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
