@@ -39,6 +39,8 @@ ALGORITHM ?= all
 DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
+# Arguments for the operators as WebAssembly, as in: make test-wasm WASM='--only nn.conv2d --on wasmtime'
+WASM ?=
 # Arguments for the comparison with JAX, as in: make test-stablehlo STABLEHLO='--only conv --show'
 STABLEHLO ?=
 # Arguments for PyTorch's sample inputs, as in: make test-torch TORCH='--only ^conv --show'
@@ -223,6 +225,18 @@ build/test-anywhere/ready: dev/setup
 test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
+
+build/test-wasm/ready: test/wasm/requirements.txt test/wasm/package.json
+	@dev/setup wasm
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@cp test/wasm/package.json $(@D) && PATH="$(CURDIR)/.venv/bin:$$PATH" npm --prefix $(@D) install --silent --no-audit --no-fund
+	@touch $@
+
+test-wasm: build build/test-wasm/ready ## Run every operator's examples as WebAssembly in Node and wasmtime, the demo page in Chromium, and compare with ONNX Runtime Web; WASM='--on node'
+	@$(PYTHON) test/wasm/run.py $(WASM)
+	@$(PYTHON) test/wasm/run.py --first --on node --weights-file
+	@PYTHONPATH=build/test-wasm $(PYTHON) -m pytest -q test/wasm
+	@$(PYTHON) test/wasm/compare.py
 
 build/test-devices/ready: dev/setup test/devices/requirements.txt
 	@dev/setup devices

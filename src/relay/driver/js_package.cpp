@@ -40,8 +40,8 @@ Result<JsPackage> js_package(const Compiled& compiled, const std::vector<runtime
   options.version = version;
   JsPackage out;
   out.recording = std::move(recorded.run);
-  RELAY_ASSIGN(out.package, js_package::write(*recorded.program, compiled.built.kernels, object, out.recording, options,
-                                              compiled.report.target));
+  RELAY_ASSIGN(out.package, js_package::write(*compiled.built.program, compiled.built.kernels, object, out.recording,
+                                              options, compiled.report.target));
   return out;
 }
 

@@ -158,6 +158,7 @@ export async function load({ module = "model.wasm", weights = "model.weights" } 
       throw new ModelError("model.weights is not the file that this one was written for: copy all files of the package");
     new Uint8Array(exports.memory.buffer, exports.relay_weights.value).set(bytes.subarray(headerBytes));
   }
+  exports.relay_prepare();
   return new Model(exports);
 }
 

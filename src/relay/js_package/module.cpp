@@ -1,5 +1,6 @@
 #include "relay/js_package/module.h"
 
+#include <algorithm>
 #include <map>
 
 #include "relay/tensor/index_check.h"
@@ -41,6 +42,7 @@ class Builder {
     first_copies();
     steps();
     last_copies();
+    preparations();
     if (weights_outside_) program().blocks[weights_].bytes = static_cast<int64_t>(out_.weights.size());
     return std::move(out_);
   }
@@ -58,6 +60,7 @@ class Builder {
     const auto [known, fresh] = constants_.try_emplace(index);
     if (!fresh) return known->second;
     const Tensor& values = graph_.constants[index];
+    if (runtime::is_prepared(values)) return known->second = {add("", static_cast<int64_t>(values.bytes())), 0};
     const std::string_view bytes(static_cast<const char*>(values.data()), values.bytes());
     out_.weight_bytes += static_cast<int64_t>(bytes.size());
     if (weights_outside_) {
@@ -116,6 +119,22 @@ class Builder {
       if (memory_.arrays[result] == memory_.arrays[state] || result == state) continue;
       copy(place(result), place(state), memory_.plan.bytes[state]);
     }
+  }
+
+  // The computations of constants that are larger than their sources, from the last one that a run needs.
+  void preparations() {
+    std::vector<WasmStep>& made = program().preparations;
+    int64_t scratch = 0;
+    for (auto p = graph_.preparations.rbegin(); p != graph_.preparations.rend(); ++p) {
+      if (!constants_.contains(p->args[p->result])) continue;
+      WasmStep call{.kernel = graph_.kernels[p->kernel].name, .sizes = p->sizes, .tasks = p->tasks};
+      for (uint32_t c : p->args) call.arrays.push_back(constant(c));
+      scratch = std::max(scratch, graph_.kernels[p->kernel].scratch_bytes);
+      made.push_back(std::move(call));
+    }
+    std::ranges::reverse(made);
+    const uint32_t block = add("", scratch);
+    for (WasmStep& call : made) call.scratch = {block, 0};
   }
 
   void steps() {
@@ -184,7 +203,7 @@ class Builder {
   const bool weights_outside_;
   Module out_;
   uint32_t workspace_ = 0, weights_ = 0;
-  std::vector<uint32_t> inputs_, outputs_;  // blocks; of a result that is state: none
+  std::vector<uint32_t> inputs_, outputs_;  // blocks; `none` for a result that is state
   std::map<uint32_t, WasmPlace> constants_;
 };
 

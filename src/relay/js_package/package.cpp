@@ -29,7 +29,7 @@ namespace {
 
 // Bytes in front of the constants in model.weights.
 constexpr size_t weights_header_bytes = 64;
-// Of an output's largest value, where products are not rounded before they are added.
+// The tolerance where products are not rounded before they are added, in parts of an output's largest value.
 constexpr double fused_tolerance = 1e-4;
 
 struct Tensors {

@@ -33,7 +33,8 @@ struct Package {
 // True for a name that `Options::name` may have: npm's rules for a package without a scope.
 bool is_package_name(const std::string& name);
 
-// `graph`: without c_project::refusals(), and with the values of all constants. `kernels`: as lowering made them, by
+// `graph`: without c_project::refusals(). Constants that its preparations compute are computed when the package is
+// loaded, so that its files are about as large as the model. `kernels`: as lowering made them, by
 // Program::kernels. `object`: their object file for `target`. A donated input with a result is state. If the workspace
 // would exceed its limit, the steps get the order that needs the least memory; out_of_memory if that is too much.
 Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, std::string_view object,

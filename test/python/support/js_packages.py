@@ -1,6 +1,7 @@
 """JavaScript packages of compiled networks (docs/webassembly.md): their self-tests in Node and in wasmtime."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -10,7 +11,7 @@ import ml_dtypes
 import numpy as np
 from programs import ROOT
 
-NODE = shutil.which("node")
+NODE = shutil.which("node", path=f"{os.environ.get('PATH', '')}:{ROOT / '.venv/bin'}")
 SELF_TESTS = ROOT / "test" / "wasm" / "self_tests.mjs"
 STORAGE = {"bool": np.bool_, "bfloat16": ml_dtypes.bfloat16}
 
@@ -57,11 +58,11 @@ def _run(wasmtime, engine, package):
         store
     )
     memory = exports["memory"]
+    exports["relay_prepare"](store)
 
     def tensors(kind, offsets):
-        for i, (tensor, at) in enumerate(
-            zip(description[f"{kind}s"] if kind != "state" else description[kind], offsets)
-        ):
+        described = description["state" if kind == "state" else f"{kind}s"]
+        for i, (tensor, at) in enumerate(zip(described, offsets, strict=True)):
             dtype = _dtype(tensor["dtype"])
             count = int(np.prod(tensor["shape"], dtype=np.int64))
             values = np.frombuffer(recorded, dtype, count, at)

@@ -41,7 +41,7 @@ def program(text, tmp_path):
 
 
 def node(folder, script):
-    """What a script prints, of a module in which `load` and `fails` are defined."""
+    """The text that a module prints in which `load` and `fails` are defined."""
     begin = f"""import {{ load, ModelError }} from "{folder.as_uri()}/model.mjs";
 async function fails(run) {{
   try {{ await run(); }} catch (e) {{ if (e instanceof ModelError) return console.log(e.message); throw e; }}

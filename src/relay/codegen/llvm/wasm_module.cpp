@@ -33,36 +33,41 @@ constexpr int64_t addressable_bytes = int64_t{1} << 32;
 // Kernels keep small arrays on the stack.
 constexpr const char* stack_bytes = "1048576";
 
-// Writes the function that runs the steps.
-class RunWriter {
+// Writes the functions that run the steps.
+class StepsWriter {
  public:
-  RunWriter(const WasmProgram& program, const TargetDesc& target, llvm::Module& module)
+  StepsWriter(const WasmProgram& program, const TargetDesc& target, llvm::Module& module)
       : program_(program), target_(target), module_(module), b_(module.getContext()) {}
 
   void write() {
     add_wasm_library(module_, [&](Function& f) { set_attributes(f); });
     for (const WasmBlock& block : program_.blocks) blocks_.push_back(global(block));
-    run_ = function(wasm_run, b_.getInt32Ty(), {}, GlobalValue::ExternalLinkage);
+    function_of(wasm_prepare, program_.preparations, {});
+    function_of(wasm_run, program_.steps, program_.repeats);
+  }
+
+ private:
+  void function_of(const char* name, std::span<const WasmStep> steps, std::span<const WasmRepeat> repeats) {
+    run_ = function(name, b_.getInt32Ty(), {}, GlobalValue::ExternalLinkage);
     b_.SetInsertPoint(BasicBlock::Create(module_.getContext(), "entry", run_));
     uint32_t next = 0;
-    for (const WasmRepeat& repeat : program_.repeats) {
-      for (; next < repeat.first; ++next) step(program_.steps[next], nullptr);
+    for (const WasmRepeat& repeat : repeats) {
+      for (; next < repeat.first; ++next) step(steps[next], nullptr);
       BasicBlock *before = b_.GetInsertBlock(), *loop = block("repeat"), *after = block("repeated");
       b_.CreateCondBr(b_.getInt1(repeat.times > 0), loop, after);
       b_.SetInsertPoint(loop);
       llvm::PHINode* number = b_.CreatePHI(b_.getInt64Ty(), 2);
       number->addIncoming(b_.getInt64(0), before);
-      for (; next < repeat.first + repeat.count; ++next) step(program_.steps[next], number);
+      for (; next < repeat.first + repeat.count; ++next) step(steps[next], number);
       Value* following = b_.CreateAdd(number, b_.getInt64(1));
       number->addIncoming(following, b_.GetInsertBlock());
       b_.CreateCondBr(b_.CreateICmpSLT(following, b_.getInt64(static_cast<uint64_t>(repeat.times))), loop, after);
       b_.SetInsertPoint(after);
     }
-    for (; next < program_.steps.size(); ++next) step(program_.steps[next], nullptr);
+    for (; next < steps.size(); ++next) step(steps[next], nullptr);
     b_.CreateRet(b_.getInt32(0));
   }
 
- private:
   BasicBlock* block(const char* name) { return BasicBlock::Create(module_.getContext(), name, run_); }
 
   Function* function(const std::string& name, Type* result, std::vector<Type*> args,
@@ -197,8 +202,8 @@ class RunWriter {
                   [](llvm::IRBuilder<>& b, Value* value, Function*) { return b.CreateICmpNE(value, b.getInt8(0)); });
   }
 
-  // (indices, count, least, end): true if all are in [least, end). Integers are extended by their sign, so a uint64 that
-  // no int64 holds is below any `least`.
+  // (indices, count, least, end): true if all are in [least, end). A uint64 that no int64 holds becomes a negative
+  // number, which is below `least`.
   Function* all_fit(DType dtype) {
     const bool is_signed = dtype.code == DType::Code::Int;
     return search(format("all_fit_{}", dtype.str()), b_.getIntNTy(dtype.bits), 2, false,
@@ -235,18 +240,14 @@ Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& pro
   llvm::LLVMContext context;
   RELAY_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, target_machine(target));
   RELAY_ASSIGN(const std::unique_ptr<llvm::Module> module, build_module({}, nullptr, target, context, machine.get()));
-  RunWriter(program, target, *module).write();
+  StepsWriter(program, target, *module).write();
   std::string message;
   llvm::raw_string_ostream stream(message);
   RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the steps of a module are malformed: {}", message);
   const std::string steps = object_of(*module, *machine);
-  std::vector<std::string> arguments = {"--no-entry",
-                                        "--gc-sections",
-                                        "--strip-all",
-                                        "--stack-first",
-                                        "-z",
-                                        std::string("stack-size=") + stack_bytes,
-                                        std::string("--export=") + wasm_run};
+  std::vector<std::string> arguments = {
+      "--no-entry", "--gc-sections", "--strip-all", "--stack-first", "-z", std::string("stack-size=") + stack_bytes};
+  for (const char* exported : {wasm_prepare, wasm_run}) arguments.push_back(std::string("--export=") + exported);
   for (const WasmBlock& block : program.blocks)
     if (!block.name.empty()) arguments.push_back("--export=" + block.name);
   const std::string_view objects[] = {steps, kernels};

@@ -1,7 +1,7 @@
 // WebAssembly modules that call kernels one after another, on memory of their own: every array has a known place, and
 // one exported function runs all steps.
 //
-//   WasmProgram program{blocks, steps};
+//   WasmProgram program{blocks, preparations, steps};
 //   Result<std::string> module = wasm_module(kernels, program, target);   // the bytes of a .wasm file
 #pragma once
 
@@ -12,8 +12,9 @@
 
 namespace relay::codegen {
 
-// The name of the exported function: () -> i32. Its result is 0, or 1 + WasmStep::failure of a check that failed.
-constexpr const char* wasm_run = "relay_run";
+// The exported functions, () -> i32. The result is 0, or 1 + WasmStep::failure of a check that failed. relay_prepare
+// must be called once before relay_run.
+constexpr const char *wasm_prepare = "relay_prepare", *wasm_run = "relay_run";
 
 // A range of the module's memory.
 struct WasmBlock {
@@ -54,12 +55,13 @@ struct WasmRepeat {
 
 struct WasmProgram {
   std::vector<WasmBlock> blocks;
+  std::vector<WasmStep> preparations;  // of constants, by other constants
   std::vector<WasmStep> steps;
   std::vector<WasmRepeat> repeats;  // in the order of their steps; they do not overlap
 };
 
-// `kernels`: an object file with all kernels that the steps call. Kernels that no step calls are left out. limit_exceeded
-// if the blocks do not fit into the 4 GiB that a module can address.
+// `kernels`: an object file with all kernels that the steps call. Kernels that no step calls are left out.
+// limit_exceeded if the blocks do not fit into the 4 GiB that a module can address.
 Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target);
 
 }  // namespace relay::codegen

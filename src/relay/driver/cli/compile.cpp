@@ -211,6 +211,10 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
       ->type_name("NAME=N");
+  verb.add_option("--arena", options.arena,
+                  "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
+                  "with a status code. Default: the need of the recorded run")
+      ->type_name("SIZE");
   verb.add_option("--input", options.inputs,
                   "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are "
                   "random (repeat for more)")
