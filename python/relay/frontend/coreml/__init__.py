@@ -1,6 +1,6 @@
 """The importer of Core ML: neural networks and ML programs, in .mlmodel files and .mlpackage folders.
 
-`package.py` finds the files, and `schema.py`, `network_schema.py` and `program_schema.py` have the messages. `importer.py`
+`package.py` finds the files; `schema.py`, `network_schema.py` and `program_schema.py` have the messages. `importer.py`
 imports a model with those inside of it: `network.py` the layers of a neural network, `program.py` the operations of an
 ML program. `table.py` and `layer_table.py` are the lists of converters.
 """
@@ -37,8 +37,8 @@ def from_coreml(
     custom_operators: Mapping[str, Callable] | None = None,
     function: str = "",
 ) -> tuple[IRModule, dict]:
-    """Returns (module, params) of a model of Core ML, with the arguments of TVM's importer. All weights are constants of
-    the module, so that params is empty.
+    """Returns (module, params) of a model of Core ML, with the arguments of TVM's importer. All weights are constants
+    of the module, so that params is empty.
 
     model: the path of a .mlmodel file or of a .mlpackage folder, the bytes of a .mlmodel file, its protobuf message, or
     a coremltools.models.MLModel.

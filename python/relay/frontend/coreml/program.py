@@ -77,7 +77,7 @@ def _add(importer, operation, within: str) -> None:
     importer.add(MessageNode(operation.type, place, names, outputs, {**attributes, **inputs}, operation))
 
 
-_LISTS = ("values", "loop_vars", "elem_shape", "ref_tensors")
+_LISTS = ("values", "loop_vars", "elem_shape", "ref_tensors", "begins", "ends", "end_masks")
 
 
 def inlined(importer, node, number: int, arguments: list) -> list:
