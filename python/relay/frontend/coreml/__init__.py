@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 
 from ..._core import IRModule
-from ...errors import told
+from ...errors import CompileError, told
 from ..shared.messages import content_of
 from ..shared.wire import read_message
 from .blobs import AGAIN
@@ -64,4 +64,10 @@ def _imported(importer: Importer, name: str, content: bytes) -> IRModule:
     found = read_message(MODEL, name, content, AGAIN)
     if not found.has("description"):
         raise told("bad_model", f"{name} is not a model of Core ML: it has no description", AGAIN)
-    return importer.model(found)
+    try:
+        return importer.model(found)
+    except CompileError:
+        raise
+    except (AttributeError, TypeError, KeyError, IndexError, AssertionError, RecursionError) as error:
+        # any failure on messages that no program of Apple's can have written
+        raise told("bad_model", f"{name} is not a sound model ({type(error).__name__}: {error})", AGAIN) from error

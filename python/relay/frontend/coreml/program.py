@@ -63,7 +63,7 @@ def _add(importer, operation, within: str) -> None:
         inputs, names = {}, []
         for name, argument in operation.inputs.items():
             parts = []
-            for one in argument.arguments:
+            for one in argument.arguments if argument is not None else []:
                 if one.has("value"):
                     parts.append(importer.constants.value(one.value))
                 else:
