@@ -215,7 +215,8 @@ def batched_matmul(c: Layer):
         bounded(rows * columns, _MOST, "the number of its weights")
         x = op.reshape(c.x, [1, -1]) if c.rank == 1 else c.x
         made = batched(x, c.constant(c.weights("weights", [columns, rows])), False, True)
-        return op.add(made, c.constant(c.weights("bias", [columns]))) if p.hasBias else made
+        made = op.add(made, c.constant(c.weights("bias", [columns]))) if p.hasBias else made
+        return op.squeeze(made, axis=[0]) if c.rank == 1 else made
     a, b = c.counted(2)
     ranks = c.rank, len(shape_of(b))
     a = op.reshape(a, [1, -1]) if ranks[0] == 1 else a
