@@ -175,17 +175,22 @@ build/test-paddle/ready: test/frontends/paddle_requirements.txt
 	@$(@D)/env/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
 	@touch $@
 
+build/test-coreml/ready: test/frontends/coreml_requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
 build/test-darknet/ready: test/frontends/darknet_setup
 	@$< $(@D)
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-darknet/ready build/test-paddle/ready ## Compare TFLite, Keras, TensorFlow, MXNet, Caffe, DarkNet and PaddlePaddle with LiteRT, Keras, TensorFlow, MXNet, OpenCV, DarkNet and PaddlePaddle, by operator and on real models; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-coreml/ready build/test-darknet/ready build/test-paddle/ready ## Compare TFLite, Keras, TensorFlow, MXNet, Caffe, Core ML, DarkNet and PaddlePaddle with their own runtimes, by operator and on real models; write the tables of docs/front-ends.md; FRONTENDS='--only NAME'
 	@$(PYTHON) test/frontends/tflite_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/keras_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/tensorflow_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/darknet_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/caffe_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/mxnet_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/coreml_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/paddle_run.py $(FRONTENDS)
 
 build/site-tools/ready: dev/requirements-site.txt

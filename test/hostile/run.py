@@ -19,6 +19,7 @@ def all_kinds():
     import arrays
     import artifacts
     import commands
+    import coreml_models
     import environments
     import keras_models
     import letters
@@ -30,7 +31,7 @@ def all_kinds():
     import tensorflow_models
     import texts
 
-    models = (keras_models, lite_models, network_models, onnx_models, tensorflow_models)
+    models = (coreml_models, keras_models, lite_models, network_models, onnx_models, tensorflow_models)
     files = (texts, sizes, letters, *models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 

@@ -1,6 +1,6 @@
 """The importer of Core ML: neural networks and ML programs, in .mlmodel files and .mlpackage folders.
 
-`package.py` finds the files, and `schema.py`, `network_schema.py` and `program_schema.py` have the messages. `importer.py`
+`package.py` finds the files; `schema.py`, `network_schema.py` and `program_schema.py` have the messages. `importer.py`
 imports a model with those inside of it: `network.py` the layers of a neural network, `program.py` the operations of an
 ML program. `table.py` and `layer_table.py` are the lists of converters.
 """
@@ -12,7 +12,7 @@ import pathlib
 from collections.abc import Callable, Mapping, Sequence
 
 from ..._core import IRModule
-from ...errors import told
+from ...errors import CompileError, told
 from ..shared.messages import content_of
 from ..shared.wire import read_message
 from .blobs import AGAIN
@@ -37,8 +37,8 @@ def from_coreml(
     custom_operators: Mapping[str, Callable] | None = None,
     function: str = "",
 ) -> tuple[IRModule, dict]:
-    """Returns (module, params) of a model of Core ML, with the arguments of TVM's importer. All weights are constants of
-    the module, so that params is empty.
+    """Returns (module, params) of a model of Core ML, with the arguments of TVM's importer. All weights are constants
+    of the module, so that params is empty.
 
     model: the path of a .mlmodel file or of a .mlpackage folder, the bytes of a .mlmodel file, its protobuf message, or
     a coremltools.models.MLModel.
@@ -64,4 +64,10 @@ def _imported(importer: Importer, name: str, content: bytes) -> IRModule:
     found = read_message(MODEL, name, content, AGAIN)
     if not found.has("description"):
         raise told("bad_model", f"{name} is not a model of Core ML: it has no description", AGAIN)
-    return importer.model(found)
+    try:
+        return importer.model(found)
+    except CompileError:
+        raise
+    except (AttributeError, TypeError, KeyError, IndexError, AssertionError, RecursionError) as error:
+        # any failure on messages that no program of Apple's can have written
+        raise told("bad_model", f"{name} is not a sound model ({type(error).__name__}: {error})", AGAIN) from error

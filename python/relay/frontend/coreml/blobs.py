@@ -67,6 +67,8 @@ class Constants:
 
     def value(self, found) -> Known:
         """Returns a value of a program: elements, or texts."""
+        if found is None:
+            raise Refused("a value of it is missing", AGAIN)
         if found.has("blobFileValue"):
             return self._in_file(found)
         if not found.has("immediateValue"):

@@ -45,7 +45,7 @@ class Layer(NodeConversion):
 
     def __init__(self, importer, node: Node, inputs: list[Expr]):
         super().__init__(importer, node, inputs)
-        self.p = getattr(node.message, node.kind)
+        self.p = getattr(node.message, node.kind if node.message.has(node.kind) else "custom", None)
 
     def weights(self, name: str, shape, what: str = "", of: object = None) -> np.ndarray:
         """Returns weights of this shape, as float32. of: the message that has them; that of the layer if unset."""

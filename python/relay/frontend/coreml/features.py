@@ -35,7 +35,7 @@ def function_name(model, name: str) -> str:
 
 
 def is_tensor(feature) -> bool:
-    return feature.type is not None and not any(feature.type.has(one) for one in _NOT_TENSORS)
+    return feature.type is None or not any(feature.type.has(one) for one in _NOT_TENSORS)
 
 
 def array_type(about, name: str) -> tuple[list[int | None], str]:

@@ -140,8 +140,6 @@ def resize(c: Operation):
     how = c.text("sampling_mode", "DEFAULT", MODES)
     if mode == "LINEAR":
         made = resized(x, height, width, how)
-    elif how == "DEFAULT":
-        made = nearest(x, height, width)
     else:
         made = _nearest_at(x, known(height, "the size"), known(width, "the size"), how)
     return cast(made, c.dtype)

@@ -60,8 +60,9 @@ class Importer(NetworkImporter):
         for name in names:
             self.values[name] = results.get(name)
         found = [name for name in names if name in results]
-        missing = [name for name in names if name not in results]
-        if missing and not found:
+        label = described.predictedFeatureName  # of a classifier: its labels are an attribute of the module
+        missing = [name for name in names if name not in results and not (self.labels and name == label)]
+        if missing:
             raise told("bad_model", f"nothing computes the output `{missing[0]}`", AGAIN)
         if not found:
             raise told("bad_model", "the model has no output that is a tensor", AGAIN)
@@ -171,7 +172,12 @@ class Importer(NetworkImporter):
 
     # --- states -------------------------------------------------------------------------------------------------------
     def _make_state(self, feature) -> None:
-        sizes, dtype = features.array_type(feature.type.stateType.arrayType, feature.name)
+        about = feature.type.stateType if feature.type is not None else None
+        if about is None or about.arrayType is None:
+            raise Refused(f"the state `{feature.name}` has no type", AGAIN)
+        sizes, dtype = features.array_type(about.arrayType, feature.name)
+        if any(one is None for one in sizes):
+            raise Refused(f"the state `{feature.name}` has open sizes", AGAIN)
         param = self.state(feature.name, sizes, dtype)
         self.held_params[feature.name] = param
         self.held[feature.name] = param

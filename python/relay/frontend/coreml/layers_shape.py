@@ -137,7 +137,7 @@ def reshape_like(c: Layer):
 
 
 def flatten_to_2d(c: Layer):
-    return shapes.flattened(c.x, axis_of(c.p.axis, c.rank + 1) if c.p.axis != c.rank else c.rank)
+    return shapes.flattened(c.x, c.p.axis)
 
 
 def transpose(c: Layer):
@@ -179,8 +179,10 @@ def split_nd(c: Layer):
 
 
 def tile(c: Layer):
-    reps = _ints(c.p.reps) or c.sizes(1, "`reps`")
-    return op.tile(c.x, reps=reps)
+    reps = _ints(c.p.reps)
+    if not reps and c.importer.folded(c.input(1)) is None:
+        return op.dyn.tile(c.x, op.cast(c.input(1), "int64"))
+    return op.tile(c.x, reps=reps or c.sizes(1))
 
 
 def reverse(c: Layer):

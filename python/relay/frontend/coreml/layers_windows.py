@@ -207,18 +207,18 @@ def embedding_nd(c: Layer):
 
 
 def batched_matmul(c: Layer):
+    """Products of matrices; a vector is a row if it is the first input, else a column. Core ML takes no notice of the
+    transpositions if the second matrix is in the layer, where its columns come one after another."""
     p = c.p
     if len(c.inputs) == 1:
         rows, columns = p.weightMatrixFirstDimension, p.weightMatrixSecondDimension
         bounded(rows * columns, _MOST, "the number of its weights")
         x = op.reshape(c.x, [1, -1]) if c.rank == 1 else c.x
-        made = batched(x, c.constant(c.weights("weights", [columns, rows])), p.transposeA, True)
+        made = batched(x, c.constant(c.weights("weights", [columns, rows])), False, True)
         made = op.add(made, c.constant(c.weights("bias", [columns]))) if p.hasBias else made
         return op.squeeze(made, axis=[0]) if c.rank == 1 else made
     a, b = c.counted(2)
     ranks = c.rank, len(shape_of(b))
     a = op.reshape(a, [1, -1]) if ranks[0] == 1 else a
     b = op.reshape(b, [-1, 1]) if ranks[1] == 1 else b
-    made = batched(a, b, p.transposeA and ranks[0] > 1, p.transposeB and ranks[1] > 1)
-    dropped = [*([-2] if ranks[0] == 1 else []), *([-1] if ranks[1] == 1 else [])]
-    return op.squeeze(made, axis=dropped) if dropped and len(dropped) < len(shape_of(made)) else made
+    return batched(a, b, p.transposeA and ranks[0] > 1, p.transposeB and ranks[1] > 1)

@@ -202,10 +202,10 @@ def linear(c: Operation):
     weight = c.shape_of("weight")
     if len(weight) != 2 or weight[1] != c.shape[-1]:
         raise Refused(f"the matrix has the shape {weight} for {c.shape[-1]} features", "take the weights of this model")
-    made = op.nn.dense(c.x, c.expr("weight"), units=weight[0])
+    made = op.nn.dense(c.x, cast(c.expr("weight"), c.dtype), units=weight[0])
     if not c.has("bias"):
         return made
-    return op.add(made, c.expr("bias"))
+    return op.add(made, cast(c.expr("bias"), c.dtype))
 
 
 def matmul(c: Operation):
@@ -236,5 +236,5 @@ def attention(c: Operation):
         if dtype_of(mask) == "bool":
             scores = op.where(mask, scores, number(-np.inf, dtype_of(scores)))
         else:
-            scores = op.add(scores, mask)
+            scores = op.add(scores, cast(mask, dtype_of(scores)))
     return batched(op.nn.softmax(scores, axis=-1), value, False, False)

@@ -63,7 +63,7 @@ def _add(importer, operation, within: str) -> None:
         inputs, names = {}, []
         for name, argument in operation.inputs.items():
             parts = []
-            for one in argument.arguments:
+            for one in argument.arguments if argument is not None else []:
                 if one.has("value"):
                     parts.append(importer.constants.value(one.value))
                 else:
@@ -77,7 +77,7 @@ def _add(importer, operation, within: str) -> None:
     importer.add(MessageNode(operation.type, place, names, outputs, {**attributes, **inputs}, operation))
 
 
-_LISTS = ("values", "loop_vars", "elem_shape", "ref_tensors")
+_LISTS = ("values", "loop_vars", "elem_shape", "ref_tensors", "begins", "ends", "end_masks")
 
 
 def inlined(importer, node, number: int, arguments: list) -> list:

@@ -43,11 +43,13 @@ def reshape(c: Operation):
 
 
 def reshaped(x: Expr, wanted: list) -> Expr:
-    """Returns a tensor in another shape: 0 keeps the size at this place, -1 takes the rest."""
+    """Returns a tensor in another shape: 0 keeps the size at this place, counted from the last axis, -1 takes the
+    rest."""
     own = shape_of(x)
+    shift = len(own) - len(wanted)
     if any(not isinstance(one, Dim) and one < -1 for one in wanted) or wanted.count(-1) > 1:
         raise Refused(f"it asks for the shape {wanted}")
-    wanted = [own[place] if isinstance(one, int) and one == 0 and place < len(own) and own[place] != 0 else one
+    wanted = [(own[place + shift] if place + shift >= 0 else 1) if isinstance(one, int) and one == 0 else one
               for place, one in enumerate(wanted)]  # fmt: skip
     if not any(isinstance(one, Dim) for one in [*own, *wanted]):
         rest, total = math.prod(one for one in wanted if one != -1), math.prod(own)
@@ -64,7 +66,7 @@ def reshaped(x: Expr, wanted: list) -> Expr:
 def reshape_like(c: Operation):
     """Sizes that are taken from parts of the shapes of other tensors."""
     references = c.several("ref_tensors")
-    begins, ends, masks = c.ints("begins"), c.ints("ends"), c.elements("end_masks").reshape(-1)
+    begins, ends, masks = (_numbers(c, one) for one in ("begins", "ends", "end_masks"))
     sizes = []
     for one, begin, end, mask in zip(references, begins, ends, masks, strict=True):
         own = one.shape if isinstance(one, Known) else shape_of(one)
@@ -72,12 +74,24 @@ def reshape_like(c: Operation):
     return reshaped(c.x, sizes)
 
 
+def _numbers(c: Operation, name: str) -> list[int]:
+    """Returns a parameter that is a list of numbers."""
+    found = c.several(name)
+    if not all(isinstance(one, Known) and not one.is_symbolic for one in found):
+        raise refuse_open(f"`{name}`")
+    return [int(number_) for one in found for number_ in one.array.reshape(-1)]
+
+
 def flatten2d(c: Operation):
-    return flattened(c.x, c.axis("axis", 1, c.rank + 1) if c.rank else 0)
+    return flattened(c.x, c.int("axis", 1))
 
 
 def flattened(x: Expr, axis: int) -> Expr:
+    """Returns the axes before `axis` as one, and the others as one."""
     sizes = shape_of(x)
+    axis += len(sizes) if axis < 0 else 0
+    if not 0 <= axis <= len(sizes):
+        raise Refused(f"axis {axis} is not one of the {len(sizes)} axes")
     first = 1
     for one in sizes[:axis]:
         first = first * one
@@ -274,8 +288,10 @@ def slice_by_size(c: Operation):
         begin = cast(c.expr("begin"), "int64")
         made = c.x
         for axis, size in enumerate(sizes):
-            if size in (-1, own[axis]):
+            if size == own[axis]:
                 continue
+            if isinstance(size, Dim) or size < 0:
+                return _rest_at_run_time(c, begin, sizes)
             first = op.take(begin, number(axis, "int64"), axis=0)
             made = op.take(made, op.add(c.constant(np.arange(size), "int64"), first), axis=axis, mode="clip")
         return made
@@ -283,6 +299,14 @@ def slice_by_size(c: Operation):
     ends = [_ALL if not isinstance(one, Dim) and one == -1 else first + one
             for first, one in zip(begins, sizes, strict=True)]  # fmt: skip
     return _cut(c.x, begins, ends, [1] * rank, list(range(rank)))
+
+
+def _rest_at_run_time(c: Operation, begin: Expr, sizes: list) -> Expr:
+    """Returns a part from places that are computed at run time, with axes that go to their ends."""
+    own = c.constant(np.asarray([known(one, "a part of it") for one in c.shape]), "int64")
+    taken = c.constant(np.asarray([known(one, "a part of it") for one in sizes]), "int64")
+    end = op.where(op.less(taken, number(0, "int64")), own, op.add(begin, taken))
+    return op.dyn.strided_slice(c.x, begin, end, c.constant(np.ones(c.rank), "int64"))
 
 
 def slice_update(c: Operation):
@@ -305,6 +329,8 @@ def sliding_windows(c: Operation):
 
 # --- rearranged elements ----------------------------------------------------------------------------------------------
 def tile(c: Operation):
+    if not c.is_known("reps"):
+        return op.dyn.tile(c.x, cast(c.expr("reps"), "int64"))
     reps = c.sizes("reps")
     if any(isinstance(one, Dim) for one in reps):
         raise refuse_open("`reps`")
@@ -406,7 +432,6 @@ def range_1d(c: Operation):
 
 
 def one_hot(c: Operation):
-    depth = bounded(c.count("one_hot_vector_size"), 1 << 24, "`one_hot_vector_size`")
     name = "on_value" if c.has("on_value") else "off_value"
     dtype = c.dtype_of(name) if c.has(name) else "int32"
     on, off = (
@@ -414,7 +439,12 @@ def one_hot(c: Operation):
     )
     indices = cast(c.expr("indices"), "int32")
     rank = len(shape_of(indices))
-    return op.one_hot(indices, on, off, depth=depth, axis=c.axis("axis", -1, rank + 1), dtype=dtype)
+    axis = c.axis("axis", -1, rank + 1)
+    if not c.is_known("one_hot_vector_size"):
+        depth = op.reshape(cast(c.expr("one_hot_vector_size"), "int64"), [])
+        return op.dyn.one_hot(indices, on, off, depth, axis=axis, dtype=dtype)
+    depth = bounded(c.count("one_hot_vector_size"), 1 << 24, "`one_hot_vector_size`")
+    return op.one_hot(indices, on, off, depth=depth, axis=axis, dtype=dtype)
 
 
 # --- elements by index ------------------------------------------------------------------------------------------------

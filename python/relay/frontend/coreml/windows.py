@@ -6,7 +6,7 @@ import math
 
 from ... import op
 from ..._core import Expr
-from ..shared.expressions import known, shape_of
+from ..shared.expressions import cast, known, shape_of
 from ..shared.node import MOST_WINDOW
 from ..shared.pool import pool
 from ..shared.problems import Refused
@@ -108,7 +108,7 @@ def conv(c: Operation):
     strides, dilation, groups = _window(c, kernel[2:])
     kind, pad = c.text("pad_type", "valid"), c.ints("pad", [0] * 2 * len(strides))
     before, after = padding(kind, pad, c.shape[2:], kernel[2:], strides, dilation)
-    made = convolution(c.x, c.expr("weight"), strides, before, after, dilation, groups, kernel[0])
+    made = convolution(c.x, cast(c.expr("weight"), c.dtype), strides, before, after, dilation, groups, kernel[0])
     return with_bias(made, _bias(c, kernel[0]))
 
 
@@ -117,7 +117,7 @@ def _bias(c: Operation, channels: int) -> Expr | None:
         return None
     if c.shape_of("bias") not in ([channels], [1]):
         raise Refused(f"the bias has the shape {c.shape_of('bias')} for {channels} channels")
-    bias = c.expr("bias")
+    bias = cast(c.expr("bias"), c.dtype)
     return bias if c.shape_of("bias") == [channels] else op.broadcast_to(bias, shape=[channels])
 
 
@@ -136,7 +136,7 @@ def conv_transpose(c: Operation):
         sizes = sizes or wanted
     else:
         before, after = padding(kind, pad, c.shape[2:], kernel[2:], strides, dilation)
-    made = transposed(c.x, c.expr("weight"), strides, before, after, dilation, groups, channels, sizes)
+    made = transposed(c.x, cast(c.expr("weight"), c.dtype), strides, before, after, dilation, groups, channels, sizes)
     return with_bias(made, _bias(c, channels))
 
 

