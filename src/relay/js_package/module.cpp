@@ -158,7 +158,7 @@ class Builder {
     for (uint32_t i = 0; i < step.args.count; ++i) call.arrays.push_back(place(args[i]));
     for (uint32_t s = 0; s < step.sizes.count; ++s) call.sizes.push_back(memory_.plan.sizes[step.sizes.begin + s]);
     call.tasks = memory_.plan.sizes[step.tasks];
-    call.scratch = {workspace_, memory_.scratch[static_cast<size_t>(&step - f_.steps.data())]};
+    call.scratch = {workspace_, memory_.scratch[static_cast<size_t>(&step - f_.steps.data())].offset};
     if (step.kind == Step::Kind::KernelWhen) {
       call.kind = WasmStep::Kind::CallWhen;
       call.bytes = memory_.plan.bytes[args[step.args.count - 1]];

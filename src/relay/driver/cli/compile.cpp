@@ -115,8 +115,11 @@ static Status save_folder(const CompileVerbOptions& options, const driver::Compi
                           const std::map<std::string, std::string>& files, const c_project::Sizes& sizes) {
   RELAY_RETURN_IF_ERROR(driver::save(files, options.output));
   if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  std::string more;
+  for (const c_project::MemoryLimit& m : sizes.more) more += format(", {} of {}", m.bytes, m.name);
+  if (sizes.state > 0) more += format(", {} of state", sizes.state);
   print_message(format("{}: {}; {} bytes of constants, {} of workspace{}", options.output, summary(compiled.report),
-                       sizes.constants, sizes.workspace, sizes.state ? format(", {} of state", sizes.state) : ""));
+                       sizes.constants, sizes.workspace, more));
   return ok();
 }
 
@@ -126,15 +129,20 @@ static Status write_project(const CompileVerbOptions& options, const driver::Mod
   RELAY_ASSIGN(std::vector<runtime::Value> inputs,
                driver::recorded_inputs(model.module, options.inputs, options.project.most));
   RELAY_ASSIGN(const driver::CProject written, driver::c_project(compiled, std::move(inputs), options.project));
-  const c_project::Project& project = written.project;
-  RELAY_RETURN_IF_ERROR(driver::save(project, options.output));
-  if (options.json) std::cout << driver::json(compiled.report) << "\n";
-  std::string more;
-  for (const c_project::MemoryLimit& m : project.sizes.more) more += format(", {} of {}", m.bytes, m.name);
-  print_message(format("{}: {}; {} bytes of constants, {} of workspace{}{}", options.output, summary(compiled.report),
-                       project.sizes.constants, project.sizes.workspace, more,
-                       project.sizes.state ? format(", {} of state", project.sizes.state) : ""));
-  return ok();
+  return save_folder(options, compiled, written.project.files, written.project.sizes);
+}
+
+static Status write_package(const CompileVerbOptions& options, const driver::Model& model,
+                            const driver::Compiled& compiled) {
+  RELAY_RETURN_IF_ERROR(driver::check_js_package(compiled));
+  RELAY_ASSIGN(const std::vector<runtime::Value> inputs, driver::recorded_inputs(model.module, options.inputs, {}));
+  const c_project::Options& project = options.project;
+  RELAY_ASSIGN(const driver::JsPackage written, driver::js_package(compiled, inputs,
+                                                                   {.name = project.name,
+                                                                    .model = project.model,
+                                                                    .weights_file = project.weights_file,
+                                                                    .memory_limit = project.memory_limit}));
+  return save_folder(options, compiled, written.package.files, written.package.sizes);
 }
 
 static Status compile_to_file(CompileVerbOptions options) {
