@@ -250,7 +250,7 @@ static Status run(const RunOptions& options) {
                       {},
                       {},
                       "give a size, as in --memory-limit 500M, or leave out the option"};
-  const std::unique_ptr<cache::Cache> cache = options.no_cache ? nullptr : open_cache();
+  const std::unique_ptr<cache::Cache> cache = options.no_cache ? nullptr : usable_cache();
   Diagnostics warnings;
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   Result<driver::ReadyModel> made = driver::prepare_model(options.model, compilation, cache.get(), warnings);
