@@ -58,7 +58,7 @@ def measure(threads, gflops, median_us):
             module = program(shape, weight, strides, padding, groups, "w" if of_weight else "x")
             for count in threads:
                 torch.set_num_threads(count)
-                model = relay.compile(module, threads=count)
+                model = relay.compile(module, threads=count, tier="full")
                 call = torch_call(x, w, seed, strides, padding, groups, bool(of_weight))
                 given, expected = model(*arrays), call()[of_weight].numpy()
                 if np.abs(given - expected).max() > 1e-4 * np.abs(expected).max():

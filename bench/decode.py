@@ -73,14 +73,16 @@ def compiled(module, form):
     options = {name: settings.pop(name) for name in ["precision"] if name in settings}
     if settings:
         module = relay.quantize(module, weights_only=True, keep_float="never", seconds=0, **settings).module
-    return {threads: relay.compile(module, threads=threads, strict=True, **options) for threads in THREADS}
+    return {threads: relay.compile(module, threads=threads, strict=True, tier="full", **options) for threads in THREADS}
 
 
 def reader(threads):
     """(bytes, call): the sum of each row of an array beyond the caches."""
     rows = np.random.default_rng(0).normal(size=(1 << 14, 1 << 12)).astype("float32")
     x = relay.var("x", shape=rows.shape)
-    model = relay.compile(relay.IRModule({"main": relay.Function([x], op.sum(x, axis=[1]))}), threads=threads)
+    model = relay.compile(
+        relay.IRModule({"main": relay.Function([x], op.sum(x, axis=[1]))}), threads=threads, tier="full"
+    )
     return rows.nbytes, lambda: model(rows)
 
 

@@ -6,8 +6,8 @@
     bench/first_results.py --binaries OLD build/release/bin/relay      each program with its defaults; writes no page
 
 Every engine runs in a new process each time, and they take turns. Relay's time is that of a whole `relay run` with an
-empty cache. ONNX Runtime's begins after Python has imported it, and ends with the first result. CPU seconds are those of
-the same spans, of all threads.
+empty cache. ONNX Runtime's begins after Python has imported it, and ends with the first result. CPU seconds are those
+of the same spans, of all threads.
 """
 
 import argparse
@@ -110,11 +110,12 @@ def page(rows, cpu):
     return f"""<!-- Written by bench/first_results.py. Do not edit. -->
 # First results: {cpu}
 
-Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu}, with {THREADS} threads, by `make bench-first`.
+Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu}, with {THREADS} threads, by
+`make bench-first`.
 
-Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians of
-{ROUNDS} rounds, in which the engines take turns. Relay's are those of a whole process `relay run`, with an empty cache.
-The third run loads full code from the cache. ONNX Runtime's begin after Python has imported it.
+Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians
+of {ROUNDS} rounds, in which the engines take turns. Relay's are those of a whole process `relay run`, with an empty
+cache. The third run loads full code from the cache. ONNX Runtime's begin after Python has imported it.
 [First results](../first-results.md) explains the tiers.
 
 {table(rows)}

@@ -196,7 +196,7 @@ def measure(case, threads, rounds):
     torch.set_num_threads(threads)
     names = [param.name_hint for param in case.module["main"].params]
     made = relay.value_and_grad(case.module, wrt=names[len(case.inputs) :])
-    step = relay.compile(made, threads=threads)
+    step = relay.compile(made, threads=threads, tier="full")
     arrays = [list(a) if case.of_lists else a for a in case.inputs]
     arrays += [case.ordered(weight) for weight in case.weights]
     given = [torch.from_numpy(a) for a in case.inputs]

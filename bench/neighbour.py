@@ -61,7 +61,7 @@ def speedup(compiled, arrays, seconds):
 
 def measure(name, path, seconds):
     """A row: the speed-up of two threads on the machine as it is, and with a neighbour on one core."""
-    compiled = relay.compile(path, threads=2)
+    compiled = relay.compile(path, threads=2, tier="full")
     random = numpy.random.default_rng(1)
     arrays = [drawn(port, random) for port in compiled.inputs]
     speedup(compiled, arrays, 2 * BURST)  # warm

@@ -163,7 +163,7 @@ def time_case(job):
     types = [case["dtypes"].get(name) for name, entry in case["inputs"].items() for _ in _several(entry)]
     arrays = [stored_as(tensors[n], dtype) for n, dtype in zip(names, types, strict=True)]
     module = relay.parse(case["program"])
-    model = relay.compile(module, threads=threads)
+    model = relay.compile(module, threads=threads, tier="full")
     results = model(*arrays)
     results = list(results) if isinstance(results, (tuple, list)) else [results]
     size = sum(a.nbytes for a in arrays) + sum(r.nbytes for r in results)

@@ -174,7 +174,7 @@ def compiled(module, stage):
         with transform.PassContext(opt_level=4, config={"fold_constant.max_elements": 1 << 26}):  # weights too
             module = transform.Sequential([*front, *passes, fold])(module)
     with transform.PassContext(config=config):
-        return relay.compile(module, opt_level=level, threads=1)
+        return relay.compile(module, opt_level=level, threads=1, tier="full")
 
 
 def measure(name):

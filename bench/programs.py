@@ -255,7 +255,7 @@ def measure(case, rounds):
     expected = case.results(case.peer())
     runs = [case.peer]
     for executor in EXECUTORS:
-        compiled = relay.compile(case.module, threads=1, executor=executor)
+        compiled = relay.compile(case.module, threads=1, executor=executor, tier="full")
         prepared = [[compiled.value(argument) for argument in arguments] for arguments in case.arguments]
         got = case.results([compiled(*arguments) for arguments in prepared])
         for a, b in zip(got, expected, strict=True):
@@ -272,7 +272,7 @@ def dense_network(rng, rounds):
         body = relay.nn.relu(relay.nn.dense(body, relay.const(w)))
     module = relay.IRModule.from_expr(relay.Function([x], body))
     value = rng.standard_normal((1, 1024)).astype(np.float32)
-    compiled = [relay.compile(module, threads=1, executor=e) for e in ("graph", "vm")]
+    compiled = [relay.compile(module, threads=1, executor=e, tier="full") for e in ("graph", "vm")]
     return [t * 1e6 for t in medians([lambda c=c: c(value) for c in compiled], rounds)]
 
 
@@ -284,7 +284,7 @@ def specialised_interpreter(rounds):
     main = f"def @main(%x: float32) {{ match (@eval({program}, Nil)) {{ Real(%r) => %r, _ => 0f }} }}"
     module = relay.parse(text[: text.index("def @main")] + main)
     special = relay.run_passes(module, ["partial_evaluate"])
-    compiled = [relay.compile(m, threads=1, executor=e) for e in ("vm", "aot") for m in (module, special)]
+    compiled = [relay.compile(m, threads=1, executor=e, tier="full") for e in ("vm", "aot") for m in (module, special)]
     x = np.float32(2)
     assert {float(c(x)) for c in compiled} == {18.0}
     return [t * 1e6 for t in medians([lambda c=c: c(x) for c in compiled], rounds)]

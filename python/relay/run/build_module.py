@@ -366,6 +366,7 @@ class GraphModule:
         if func_name != "run":
             raise ValueError(f"only 'run' can be timed, not '{func_name}'")
         self.set_input(**inputs)
+        self.compiled.wait()
 
         def once():
             if end_to_end:

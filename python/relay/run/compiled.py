@@ -182,7 +182,8 @@ class Compiled:
         return Session(_core.Session(self._core))
 
     def profile(self, *args: object, **named: object) -> list[dict[str, str | float | int]]:
-        """The steps of one run with their times."""
+        """The steps of one run with their times, with full code."""
+        self.wait()
         args, named = unpacked(args, named)
         values = self._complexes.parts(in_order(self._names, args, named))
         if self._strings is not None:

@@ -1,5 +1,5 @@
-// Work that fork() must not cut in two: while a guard exists, fork() waits. Without it, a lock that another thread holds
-// at that moment would stay locked in the child for ever.
+// Work that fork() must not cut in two: while a guard exists, fork() waits. Without it, a lock that another thread
+// holds at that moment would stay locked in the child for ever.
 //
 //   ForkGuard guard;   around work of a background thread in a library with locks of its own
 #pragma once

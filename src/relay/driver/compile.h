@@ -126,8 +126,8 @@ Status make_executable(Compiled& compiled, const Options& options);
 // incompatible_artifact if this machine cannot run code for the target.
 Status check_runs_here(const TargetDesc& target);
 
-// The notes of an artifact (runtime/artifacts/artifact.h): the report as JSON, and a program with @main's parameters and
-// the data types.
+// The notes of an artifact (runtime/artifacts/artifact.h): the report as JSON, and a program with @main's parameters
+// and the data types.
 constexpr const char *report_note = "report", *interface_note = "interface";
 constexpr const char* fast_note = "fast code";  // only of those in the cache whose code is fast
 

@@ -4,8 +4,8 @@
 //
 // The work begins before the second run, so that a program that runs once costs no more than that, or when something
 // waits for it. Its threads have a low priority. It is stopped when the executable is destroyed and at the end of the
-// process. After an error, the executable keeps its fast code, and wait() returns the error. In a forked child, the next
-// run begins the work again.
+// process. After an error, the executable keeps its fast code, and wait() returns the error. In a forked child, the
+// next run begins the work again.
 #pragma once
 
 #include <functional>

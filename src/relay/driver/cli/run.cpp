@@ -217,6 +217,24 @@ static std::string copies_text(const runtime::Report& run) {
                 bytes_text(run.transferred_bytes));
 }
 
+// The default cache; null, with a message, if it cannot be opened.
+static std::unique_ptr<cache::Cache> usable_cache() {
+  Result<std::unique_ptr<cache::Cache>> opened = cache::open_default_cache();
+  if (opened) return *std::move(opened);
+  print_message(opened.errors()[0].message);
+  return nullptr;
+}
+
+// Replaces fast code in the cache, after a second use: others are likely to follow.
+static void keep_full_code(runtime::Executable& executable, runtime::Tier tier, const driver::Options& options) {
+  if (tier == runtime::Tier::Full || options.run.tier != driver::Tier::Auto) return;
+  const double begin = measure::now();
+  const Status done = executable.wait_for_upgrade();
+  const std::string time = milliseconds((measure::now() - begin) * 1e3);
+  print_message(done ? format("compiled full code for later runs in {}", time)
+                     : format("full code could not be compiled: {}", done.errors()[0].message));
+}
+
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
@@ -232,14 +250,7 @@ static Status run(const RunOptions& options) {
                       {},
                       {},
                       "give a size, as in --memory-limit 500M, or leave out the option"};
-  std::unique_ptr<cache::Cache> cache;
-  if (!options.no_cache) {
-    Result<std::unique_ptr<cache::Cache>> opened = cache::open_default_cache();
-    if (opened)
-      cache = std::move(*opened);
-    else
-      print_message(opened.errors()[0].message);
-  }
+  const std::unique_ptr<cache::Cache> cache = options.no_cache ? nullptr : usable_cache();
   Diagnostics warnings;
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   Result<driver::ReadyModel> made = driver::prepare_model(options.model, compilation, cache.get(), warnings);
@@ -298,11 +309,7 @@ static Status run(const RunOptions& options) {
   print_message(format("{}{}, {}: {}, run {}{}{}", where, copies_text(what), in_words(executable.executor()), read,
                        milliseconds(ms), tier == runtime::Tier::Fast ? " with fast code" : "",
                        what.planned ? " (the first run, with memory planning)" : ""));
-  // A second use is likely to be followed by others.
-  if (!ready.cached || tier == runtime::Tier::Full || compilation.run.tier != driver::Tier::Auto) return ok();
-  begin = measure::now();
-  RELAY_RETURN_IF_ERROR(executable.wait_for_upgrade());
-  print_message(format("compiled full code for later runs in {}", milliseconds((measure::now() - begin) * 1e3)));
+  if (ready.cached) keep_full_code(executable, tier, compilation);
   return ok();
 }
 

@@ -210,6 +210,7 @@ class VirtualMachine:
         """Times calls of a function."""
         if args or named:
             self.set_input(func_name, *args, **named)
+        self._model(func_name).wait()
 
         def once():
             return self.invoke(func_name)
