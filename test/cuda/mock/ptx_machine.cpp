@@ -338,7 +338,7 @@ PtxModule::PtxModule(const std::string& text) {
     } else if (line == "}") {
       reader->end();
       where = Where::Outside;
-    } else if (line.rfind(".reg", 0) == 0) {
+    } else if (line.rfind(".reg", 0) == 0 || line.rfind(".pragma", 0) == 0) {  // nothing to do
     } else if (line[0] == '.') {
       reader->array(line.substr(0, line.size() - 1));
     } else {
