@@ -140,6 +140,13 @@ int main(void) {
     assert said == "8 8\n0 20\n"
 
 
+def test_recorded_runs_that_are_too_large(tmp_path):
+    command = "compile", ROOT / "examples/char_rnn.relay", "--emit", "c-project", "-o", tmp_path / "project"
+    said = fails("R0603", *command, "--input", "count=30", "--arena", "1K")
+    assert "but --arena gives 1024" in said and "--input" in said
+    assert "more than 4096 objects" in fails("R0405", *command, "--input", "count=5000")
+
+
 def test_loops_need_no_memory_and_deep_recursion_no_stack(tmp_path):
     text = """def @loop(%n: int32, %x: Tensor[(8), float32]) -> Tensor[(8), float32] {
   if (less(%n, 1)) { %x } else { @loop(subtract(%n, 1), multiply(add(%x, 1f), 0.5f)) }
