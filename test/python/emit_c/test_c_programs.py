@@ -256,6 +256,20 @@ def test_everything_without_a_c_form_is_named_at_once(tmp_path):
     assert said.count("help:") >= 4 and not (tmp_path / "project").exists()
 
 
+def test_sizes_that_vary_inside_of_functions_are_named(tmp_path):
+    (tmp_path / "program.relay").write_text(
+        VERSION
+        + """type List[A] { Cons(A, List[A]), Nil }
+def @sums(%l: List[Tensor[(?, 4), float32]]) -> List[Tensor[(4), float32]] {
+  match (%l) { Nil => Nil, Cons(%h, %t) => Cons(sum(%h, axis=[0]), @sums(%t)) }
+}
+def @main(%l: List[Tensor[(?, 4), float32]]) { @sums(%l) }
+"""
+    )
+    said = fails("R0304", "compile", tmp_path / "program.relay", "--emit", "c-project", "-o", tmp_path / "project")
+    assert "takes (float32[" in said and "with functions has constant sizes" in said, said
+
+
 @pytest.mark.parametrize(
     "options, words",
     [
