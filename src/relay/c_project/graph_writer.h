@@ -1,5 +1,5 @@
 // The project of a graph: NAME_run() is its segment. The methods are in graph_source.cpp (NAME.c), graph_header.cpp
-// (NAME.h) and graph_test.cpp (main.c and its data).
+// (NAME.h) and graph_main.cpp (main.c and its data).
 #pragma once
 
 #include "relay/c_project/segment_writer.h"

@@ -119,7 +119,7 @@ std::string ProgramWriter::self_test() const {
     size_t most = 0, number = 0;
     const std::string& name = inputs_[i].name;
     const std::string made = making(recording_.arguments[i], "input_" + name, 0, most, number);
-    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  @_value v[{}];\n{}  return v[0];\n}}\n", name,
+    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  static @_value v[{}];\n{}  return v[0];\n}}\n", name,
                   most + 1, made);
   }
   for (size_t o = 0; o < outputs_.size(); ++o) {
@@ -128,7 +128,7 @@ std::string ProgramWriter::self_test() const {
     const std::string& name = outputs_[o].name;
     const std::string compared = comparing(recording_.results[o], "expected_" + name, 0, most, number);
     out += format(
-        "\nstatic size_t compare_{}(@_value value) {{\n  size_t differences = 0;\n  @_value v[{}];\n"
+        "\nstatic size_t compare_{}(@_value value) {{\n  size_t differences = 0;\n  static @_value v[{}];\n"
         "  v[0] = value;\n{}  return differences;\n}}\n",
         name, most + 1, compared);
   }

@@ -3,7 +3,7 @@
 // workspace is a status code. Values are counted, and freed ones are used again.
 //
 // The methods are in program_source.cpp (NAME.c), program_code.cpp (functions), program_header.cpp (NAME.h) and
-// program_test.cpp (main.c and its data); program_runtime.cpp has the C functions that do not depend on the program.
+// program_main.cpp (main.c and its data); program_runtime.cpp has the C functions that do not depend on the program.
 #pragma once
 
 #include "relay/c_project/program_forms.h"

@@ -57,8 +57,28 @@ static Diagnostics sizes_without_bound(const runtime::Program& program, const Op
   return out;
 }
 
+// Sizes inside of a program with functions, such as those of tensors in a list.
+static Diagnostics sizes_in_functions(const runtime::Program& program) {
+  Diagnostics out;
+  for (const Segment& f : program.segments) {
+    if (f.variables.empty()) continue;
+    std::vector<std::string> inputs;
+    for (uint32_t i : f.inputs) {
+      std::vector<std::string> dims;
+      for (const runtime::SizeExpr& e : f.arrays[i].shape) dims.push_back(runtime::str(e, f.variables));
+      inputs.push_back(format("{}[{}]", f.arrays[i].dtype.str(), join(dims, ", ")));
+    }
+    out.push_back(not_supported(
+        format("a C project of a program with functions has constant sizes, but {} takes ({})", f.name,
+               join(inputs, ", ")),
+        "give the tensors constant sizes in the types of the program; relay opt --emit program shows its parts"));
+  }
+  return out;
+}
+
 Diagnostics refusals(const runtime::Program& program, const Options& options, std::string_view what) {
   Diagnostics out = sizes_without_bound(program, options);
+  if (!program.is_graph() && out.empty()) out = sizes_in_functions(program);
   if (program.devices.size() > 1)
     out.push_back(
         not_supported(format("{} has one memory, but the program also uses {}", what, str(program.devices[1])),
@@ -115,16 +135,9 @@ std::vector<codegen::CKernel> ProjectWriter::used_kernels(bool know_overlap) con
   return out;
 }
 
-Result<std::vector<int64_t>> ProjectWriter::most_of(const Segment& segment) const {
+std::vector<int64_t> ProjectWriter::most_of(const Segment& segment) const {
   std::vector<int64_t> out;
-  for (const std::string& name : segment.variables) {
-    const auto it = options_.most.find(name);
-    if (it == options_.most.end())
-      return not_supported(
-          format("a C project has constant sizes, but `{}` in a function is known only at run time", name),
-          "fix the shapes of the inputs with --shape, and of parameters in the program");
-    out.push_back(it->second);
-  }
+  for (const std::string& name : segment.variables) out.push_back(options_.most.at(name));
   return out;
 }
 
@@ -140,7 +153,7 @@ Status ProjectWriter::write_kernels() {
   for (int f : function_of_)
     scratch_bytes_.push_back(f < 0 ? 0 : functions_.functions[static_cast<size_t>(f)].scratch_bytes);
   for (const Segment& f : program_.segments) {
-    RELAY_ASSIGN(const std::vector<int64_t> most, most_of(f));
+    const std::vector<int64_t> most = most_of(f);
     std::vector<int64_t> limits;
     for (size_t m = 0; m < options_.more_memories.size(); ++m)
       limits.push_back(m == 0 ? options_.memory_limit : options_.more_memories[m - 1].bytes);

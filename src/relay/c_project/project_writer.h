@@ -52,7 +52,7 @@ class ProjectWriter {
   void number_weights();
   bool arrays_overlap(uint32_t kernel) const;
   std::vector<codegen::CKernel> used_kernels(bool know_overlap) const;
-  Result<std::vector<int64_t>> most_of(const runtime::Segment& segment) const;  // of its variables
+  std::vector<int64_t> most_of(const runtime::Segment& segment) const;  // of its variables
 
   std::string helpers(const std::string& code) const;  // functions and macros that the steps use
   std::string check_function() const;                  // relay_check()

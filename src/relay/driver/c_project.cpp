@@ -166,10 +166,48 @@ static Status record_graph(runtime::Executable& executable, const std::vector<ru
   return ok();
 }
 
+// The self-test has statements for each object of a recorded value.
+static Status check_recordable(std::span<const runtime::Value> values) {
+  constexpr size_t most = 4096;
+  std::vector<runtime::Value> pending(values.begin(), values.end());
+  for (size_t count = 0; !pending.empty(); ++count) {
+    const runtime::Value v = std::move(pending.back());
+    pending.pop_back();
+    if (!v.is_tensor())
+      for (size_t i = 0; i < v.size(); ++i) pending.push_back(v.field(i));
+    if (count < most) continue;
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      format("the recorded run has a value of more than {} objects", most),
+                      {},
+                      {},
+                      {},
+                      "record a smaller one with --input"};
+  }
+  return ok();
+}
+
+// `needed`: by the recorded run.
+static Status choose_arena(int64_t needed, c_project::Options& options) {
+  if (options.arena_bytes == 0) {
+    options.arena_bytes = needed, options.arena_bytes_are_measured = true;
+    return ok();
+  }
+  if (options.arena_bytes >= needed) return ok();
+  return Diagnostic{DiagnosticKind::out_of_memory,
+                    format("the recorded run needs {} bytes for values and frames, but --arena gives {}", needed,
+                           options.arena_bytes),
+                    {},
+                    {},
+                    {},
+                    "give a larger --arena, or record a smaller run with --input"};
+}
+
 static Status record_program(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
                              c_project::Recording& recording) {
+  RELAY_RETURN_IF_ERROR(check_recordable(inputs));
   for (const runtime::Value& v : inputs) recording.arguments.push_back(recorded(v, executable.program()));
   RELAY_ASSIGN(const runtime::Value result, executable.call(inputs, {.inputs_are_lent = true}));
+  RELAY_RETURN_IF_ERROR(check_recordable({&result, 1}));
   std::vector<runtime::Value> results;
   flatten(result, results);
   for (const runtime::Value& v : results) recording.results.push_back(recorded(v, executable.program()));
@@ -205,10 +243,9 @@ Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value>
   options.target = target.name, options.version = version;
   options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
   options.keep_lanes = target.vector_bytes > 8;
-  if (!recorded.program->is_graph() && options.arena_bytes == 0) {
-    RELAY_ASSIGN(options.arena_bytes, rehearsed_arena_bytes(*recorded.program, recorded.library, inputs));
-    options.arena_bytes = (options.arena_bytes + 63) / 64 * 64;
-    options.arena_bytes_are_measured = true;
+  if (!recorded.program->is_graph()) {
+    RELAY_ASSIGN(const int64_t needed, rehearsed_arena_bytes(*recorded.program, recorded.library, inputs));
+    RELAY_RETURN_IF_ERROR(choose_arena((needed + 63) / 64 * 64, options));
   }
   CProject out;
   out.recording = std::move(recorded.run);

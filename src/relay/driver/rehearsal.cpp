@@ -84,14 +84,22 @@ class Rehearsal {
     o->kind = ObjectKind::Tensor, o->tensor = value, o->is_view = true;
     return o;
   }
-  Object* constant(const Tensor& value) {
-    Object* o = &objects_.emplace_back();
-    o->count = 0, o->kind = ObjectKind::Tensor, o->tensor = value;
+  Object* constant(uint32_t index) {
+    Object*& o = constants_[index];
+    if (o == nullptr) o = &objects_.emplace_back();
+    o->count = 0, o->kind = ObjectKind::Tensor, o->tensor = program_.constants[index];
+    return o;
+  }
+  // A value without fields is a constant, too.
+  Object* plain(ObjectKind kind, uint32_t id) {
+    Object*& o = plain_[{kind, id}];
+    if (o == nullptr) o = &objects_.emplace_back();
+    o->count = 0, o->kind = kind, o->id = id;
     return o;
   }
   Object* made(ObjectKind kind, uint32_t id, std::vector<Object*> fields) {
-    Object* o = fields.empty() ? &objects_.emplace_back() : block({false, static_cast<int64_t>(fields.size())});
-    if (fields.empty()) o->count = 0;
+    if (fields.empty()) return plain(kind, id);
+    Object* o = block({false, static_cast<int64_t>(fields.size())});
     o->kind = kind, o->id = id, o->fields = std::move(fields);
     return o;
   }
@@ -209,7 +217,7 @@ class Rehearsal {
       if (a.kind == Array::Kind::Input) {
         results.push_back(keep(objects[a.index]));
       } else if (a.kind == Array::Kind::Constant) {
-        results.push_back(constant(outputs[o]));
+        results.push_back(constant(a.index));
       } else if (first != o) {
         results.push_back(keep(results[first]));
       } else {
@@ -231,7 +239,7 @@ class Rehearsal {
     const std::span<const Operand> args = operands(in);
     auto reg = [&](size_t i) { return registers()[args[i].reg]; };
     switch (in.op) {
-      case Op::Constant: set(in.to, constant(program_.constants[in.index])); break;
+      case Op::Constant: set(in.to, constant(in.index)); break;
       case Op::Move: set(in.to, take(args[0])); break;
       case Op::RunSegment: return run_segment(in);
       case Op::MakeTuple: set(in.to, made(ObjectKind::Tuple, 0, take_all(in))); break;
@@ -288,6 +296,8 @@ class Rehearsal {
   std::shared_ptr<const runtime::KernelLibrary> library_;
   std::vector<std::shared_ptr<runtime::Executable>> segments_;
   std::deque<Object> objects_;
+  std::map<uint32_t, Object*> constants_;
+  std::map<std::pair<ObjectKind, uint32_t>, Object*> plain_;
   std::map<Block, std::vector<Object*>> freed_;
   std::vector<Frame> frames_;
   int64_t low_ = 0, high_ = 0, most_ = 0;  // bytes

@@ -140,6 +140,13 @@ int main(void) {
     assert said == "8 8\n0 20\n"
 
 
+def test_recorded_runs_that_are_too_large(tmp_path):
+    command = "compile", ROOT / "examples/char_rnn.relay", "--emit", "c-project", "-o", tmp_path / "project"
+    said = fails("R0603", *command, "--input", "count=30", "--arena", "1K")
+    assert "but --arena gives 1024" in said and "--input" in said
+    assert "more than 4096 objects" in fails("R0405", *command, "--input", "count=5000")
+
+
 def test_loops_need_no_memory_and_deep_recursion_no_stack(tmp_path):
     text = """def @loop(%n: int32, %x: Tensor[(8), float32]) -> Tensor[(8), float32] {
   if (less(%n, 1)) { %x } else { @loop(subtract(%n, 1), multiply(add(%x, 1f), 0.5f)) }
@@ -247,6 +254,20 @@ def test_everything_without_a_c_form_is_named_at_once(tmp_path):
     ):
         assert what in said, said
     assert said.count("help:") >= 4 and not (tmp_path / "project").exists()
+
+
+def test_sizes_that_vary_inside_of_functions_are_named(tmp_path):
+    (tmp_path / "program.relay").write_text(
+        VERSION
+        + """type List[A] { Cons(A, List[A]), Nil }
+def @sums(%l: List[Tensor[(?, 4), float32]]) -> List[Tensor[(4), float32]] {
+  match (%l) { Nil => Nil, Cons(%h, %t) => Cons(sum(%h, axis=[0]), @sums(%t)) }
+}
+def @main(%l: List[Tensor[(?, 4), float32]]) { @sums(%l) }
+"""
+    )
+    said = fails("R0304", "compile", tmp_path / "program.relay", "--emit", "c-project", "-o", tmp_path / "project")
+    assert "takes (float32[" in said and "with functions has constant sizes" in said, said
 
 
 @pytest.mark.parametrize(
