@@ -17,14 +17,13 @@ class RandomStream {
   std::vector<uint8_t> memory() {
     std::vector<uint8_t> bytes(memory_bytes);
     for (uint32_t k = 0; k < data_bytes; ++k) bytes[k] = static_cast<uint8_t>(random_());
-    // Shifts of parameters are below 63, as the compiler's are.
     return bytes;
   }
 
   Stream stream() {
     Sequence sequence;
-    const int count = pick(1, 60);
-    // Few rows: accesses conflict often. A base near the end of the buffers now and then.
+    apart_ = chance(20);
+    const int count = chance(80) ? pick(1, 60) : pick(100, 300);  // many fill the queues
     for (int k = 0; k < count; ++k) sequence.add(instruction());
     show_sums(sequence);
     return sequence.finish();
@@ -52,12 +51,14 @@ class RandomStream {
   void set_memory(Instruction& i, int row_bytes) {
     const int line = i.columns * row_bytes;
     i.pitch = static_cast<uint32_t>(line + 16 * pick(0, 3));
-    const int area = chance(70) ? 1 << 13 : static_cast<int>(data_bytes);  // mostly the same bytes
+    const int area = apart_ || chance(70) ? 1 << 13 : static_cast<int>(data_bytes);  // mostly the same bytes
     i.address = static_cast<uint32_t>(pick(0, (area - 1) / 16 * 16 - static_cast<int>(i.pitch) * i.lines) / 16 * 16);
+    if (apart_ && i.module() == Module::Load) i.address += 1 << 16;
   }
-  int first_row(Space space, int64_t used) {
+  // Few rows, so that accesses conflict often, and now and then the last ones of the buffer.
+  int first_row(Space space, int64_t used, bool is_load = false) {
     const int last = rows(space) - static_cast<int>(used);
-    return chance(90) ? pick(0, std::min(40, last)) : last - pick(0, std::min(3, last));
+    return (apart_ ? !is_load : chance(90)) ? pick(0, std::min(40, last)) : last - pick(0, std::min(3, last));
   }
 
   Instruction load_data() {
@@ -66,7 +67,7 @@ class RandomStream {
     i.lines = pick(1, 5), i.columns = pick(1, 9);
     if (chance(50)) i.top = pick(0, 2), i.bottom = pick(0, 2), i.left = pick(0, 2), i.right = pick(0, 2);
     i.pad = static_cast<int8_t>(pick(-128, 127));
-    i.row = first_row(Space::Data, i.moved_rows());
+    i.row = first_row(Space::Data, i.moved_rows(), true);
     set_memory(i, 16);
     return i;
   }
@@ -74,7 +75,7 @@ class RandomStream {
     Instruction i;
     i.opcode = opcode;
     i.lines = pick(1, 2), i.columns = pick(1, 4);
-    i.row = first_row(opcode == Opcode::LoadWeight ? Space::Weight : Space::Param, i.moved_rows());
+    i.row = first_row(opcode == Opcode::LoadWeight ? Space::Weight : Space::Param, i.moved_rows(), true);
     set_memory(i, 256);
     return i;
   }
@@ -141,6 +142,7 @@ class RandomStream {
   }
 
   std::mt19937_64 random_;
+  bool apart_ = false;  // loads access other rows and bytes than the rest, and overtake it
 };
 
 }  // namespace relay::accelerator

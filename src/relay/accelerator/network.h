@@ -47,8 +47,8 @@ struct Layer {
   int8_t pad = 0;
   std::vector<Scaling> scales{};
   Limits inner{}, limits{};
-  // A convolution computes every n-th row and column of its output from `phase` on. Several of them, one for each phase,
-  // are a transposed convolution.
+  // A convolution computes every `step`-th row and column of its output, from `phase` on. Several of them, one for each
+  // phase, are a transposed convolution.
   std::array<int, 2> step{1, 1}, phase{0, 0};
   int results(size_t axis, int size) const { return (size - phase[axis] + step[axis] - 1) / step[axis]; }
   bool is_convolution() const { return !weights.empty(); }
