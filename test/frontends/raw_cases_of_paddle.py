@@ -1,7 +1,8 @@
-"""Operators of PaddlePaddle's protobuf form that today's functions do not write: name, operator, arrays by slot, element  # noqa: E501
-types of results by slot, attributes, slots that are stored as parameters.
+"""Operators of PaddlePaddle's protobuf form that today's functions do not write: name, operator, arrays by slot,
+element types of results by slot, attributes, slots that are stored as parameters.
 
-`_sequences` names slots that are sequences, `_unused` results that nothing reads."""
+`_sequences` names slots that are sequences, `_unused` results that nothing reads.
+"""
 
 import numpy as np
 

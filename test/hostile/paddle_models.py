@@ -1,4 +1,4 @@
-"""Hostile models of PaddlePaddle, in both forms, and of OneFlow, made by the writers of their tests and then changed."""  # noqa: E501
+"""Hostile models of PaddlePaddle, in both forms, and of OneFlow, made by the writers of their tests, then changed."""
 
 import json
 import pathlib

@@ -132,7 +132,8 @@ class _Reader:
         number = self._number(result)
         dtype, sizes, _ = self._type(result.get("TT"))
         self._other[f"%{number}"] = name
-        block.variables[name] = Variable(name, dtype, sizes, True)
+        # The state of dropouts has this name, and no place in the file of parameters.
+        block.variables[name] = Variable(name, dtype, sizes, not name.endswith("__non_persistable"))
 
     def _input(self, held: dict, block: Block, result) -> None:
         attributes = self._attributes(held)
@@ -192,7 +193,7 @@ class _Reader:
         return number
 
     def _operand(self, held) -> list[str]:
-        """Returns the names of an operand: none if it is left out, several for a list."""
+        """Returns the names of an operand: empty if it is left out, several for a list."""
         number = self._number(held)
         if number == 0:
             return []
