@@ -132,8 +132,9 @@ class _Reader:
         number = self._number(result)
         dtype, sizes, _ = self._type(result.get("TT"))
         self._other[f"%{number}"] = name
-        # The state of dropouts has this name, and no place in the file of parameters.
-        block.variables[name] = Variable(name, dtype, sizes, not name.endswith("__non_persistable"))
+        flags = held.get("OA")  # whether it is in the file of parameters comes first
+        is_stored = not (isinstance(flags, list) and flags and flags[0] == 0)
+        block.variables[name] = Variable(name, dtype, sizes, is_stored)
 
     def _input(self, held: dict, block: Block, result) -> None:
         attributes = self._attributes(held)
