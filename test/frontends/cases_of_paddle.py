@@ -58,7 +58,7 @@ def _elements():
     yield "acosh", paddle.acosh, real(3, 5, low=1.1, high=3)
     yield "abs integers", paddle.abs, whole(9, 3, 4, low=-9)
     for name in (
-        "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax mish relu relu6 selu "
+        "celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu log_sigmoid log_softmax mish relu relu6 selu "  # noqa: E501
         "silu softmax softplus softshrink softsign swish tanhshrink thresholded_relu"
     ).split():
         yield f"F.{name}", getattr(F, name), real(3, 6, low=-4, high=7)
@@ -186,7 +186,7 @@ def _norms():
     yield "normalize", F.normalize, real(3, 4)
     yield "SpectralNorm", nn.SpectralNorm([4, 6], dim=0, power_iters=2), real(4, 6)
     for name, how in {
-        "": {}, "strided": {"stride": 1, "padding": 1}, "ceil": {"stride": 2, "ceil_mode": True}, "same": {"padding": "SAME"},
+        "": {}, "strided": {"stride": 1, "padding": 1}, "ceil": {"stride": 2, "ceil_mode": True}, "same": {"padding": "SAME"},  # noqa: E501
     }.items():  # fmt: skip
         yield f"max_pool2d {name}", lambda x, how=how: F.max_pool2d(x, 3, **how), real(*IMAGE)
         yield f"avg_pool2d {name}", lambda x, how=how: F.avg_pool2d(x, 3, **how), real(*IMAGE)
@@ -210,7 +210,15 @@ def _reductions():
     for name in "sum mean max min prod amax amin logsumexp".split():
         yield name, getattr(paddle, name), real(2, 3, 4)
         yield f"{name} axis", lambda x, name=name: getattr(paddle, name)(x, axis=1), real(2, 3, 4)
-        yield f"{name} kept", lambda x, name=name: getattr(paddle, name)(x, axis=[0, -1], keepdim=True) if name != "prod" else paddle.prod(x, axis=-1, keepdim=True), real(2, 3, 4)  # fmt: skip
+        yield (
+            f"{name} kept",
+            lambda x, name=name: (
+                getattr(paddle, name)(x, axis=[0, -1], keepdim=True)
+                if name != "prod"
+                else paddle.prod(x, axis=-1, keepdim=True)
+            ),
+            real(2, 3, 4),
+        )  # noqa: E501
     yield "sum integers", paddle.sum, whole(9, 3, 4, dtype=np.int32)
     yield "sum bools", lambda x: paddle.sum(x, axis=1), bools(3, 4)
     yield "all", lambda x: paddle.all(x, axis=1), bools(3, 4)
@@ -322,7 +330,13 @@ def _choice():
     yield "index tensor", lambda x, i: x[i], real(3, 4), whole(3, 5)
     yield "take_along_axis", lambda x, i: paddle.take_along_axis(x, i, 1), real(3, 4), whole(4, 3, 2)
     for rule in ("assign", "add", "mul"):
-        yield f"put_along_axis {rule}", lambda x, i, v, rule=rule: paddle.put_along_axis(x, i, v, 1, rule), real(3, 4), np.int64([[0], [2], [1]]), real(3, 1)  # fmt: skip
+        yield (
+            f"put_along_axis {rule}",
+            lambda x, i, v, rule=rule: paddle.put_along_axis(x, i, v, 1, rule),
+            real(3, 4),
+            np.int64([[0], [2], [1]]),
+            real(3, 1),
+        )  # noqa: E501
     yield "scatter", lambda x, i, u: paddle.scatter(x, i, u), real(5, 3), np.int64([1, 4]), real(2, 3)
     yield (
         "scatter add",
@@ -366,7 +380,11 @@ def _images():
             real(*IMAGE),
         )
         if mode != "nearest":
-            yield f"interpolate {mode} corners", lambda x, mode=mode: F.interpolate(x, [13, 5], mode=mode, align_corners=True), real(*IMAGE)  # fmt: skip
+            yield (
+                f"interpolate {mode} corners",
+                lambda x, mode=mode: F.interpolate(x, [13, 5], mode=mode, align_corners=True),
+                real(*IMAGE),
+            )  # noqa: E501
     yield "interpolate asymmetric", lambda x: F.interpolate(x, [13, 5], mode="bilinear", align_mode=1), real(*IMAGE)
     yield "interpolate linear", lambda x: F.interpolate(x, [13], mode="linear", data_format="NCW"), real(2, 4, 9)
     yield (
@@ -382,7 +400,12 @@ def _images():
     )
     for mode in ("bilinear", "nearest"):
         for outside in ("zeros", "border", "reflection"):
-            yield f"grid_sample {mode} {outside}", lambda x, g, mode=mode, outside=outside: F.grid_sample(x, g, mode, outside), real(1, 3, 5, 6), real(1, 4, 4, 2, low=-1.3, high=1.3)  # fmt: skip
+            yield (
+                f"grid_sample {mode} {outside}",
+                lambda x, g, mode=mode, outside=outside: F.grid_sample(x, g, mode, outside),
+                real(1, 3, 5, 6),
+                real(1, 4, 4, 2, low=-1.3, high=1.3),
+            )  # noqa: E501
     yield (
         "grid_sample half",
         lambda x, g: F.grid_sample(x, g, align_corners=False),
@@ -399,7 +422,13 @@ def _images():
         boxes,
         np.int32([3]),
     )
-    yield "roi_align images", lambda x, b, n: paddle.vision.ops.roi_align(x, b, n, 3, 1.0, 2, False), real(2, 4, 9, 8), boxes, np.int32([2, 1])  # fmt: skip
+    yield (
+        "roi_align images",
+        lambda x, b, n: paddle.vision.ops.roi_align(x, b, n, 3, 1.0, 2, False),
+        real(2, 4, 9, 8),
+        boxes,
+        np.int32([2, 1]),
+    )  # noqa: E501
     yield (
         "roi_pool",
         lambda x, b, n: paddle.vision.ops.roi_pool(x, b, n, 3, 1.0),
@@ -414,10 +443,32 @@ def _images():
         real(1, 16, 4, 5),
         np.int32([[128, 160]]),
     )
-    yield "yolo_box scale", lambda x, s: paddle.vision.ops.yolo_box(x, s, anchors, 3, 0.3, 32, False, scale_x_y=1.05), real(2, 16, 4, 5), np.int32([[128, 160], [99, 80]])  # fmt: skip
-    yield "prior_box", lambda x, i: paddle.vision.ops.prior_box(x, i, [4.0, 8.0], [6.0, 12.0], [1.0, 2.0], flip=True, clip=True), real(1, 2, 3, 4), real(1, 3, 24, 32)  # fmt: skip
-    yield "box_coder decode", lambda p, v, t: paddle.vision.ops.box_coder(p, v, t, "decode_center_size"), np.abs(real(4, 4)) + np.float32([0, 0, 3, 3]), np.abs(real(4, 4)), real(2, 4, 4)  # fmt: skip
-    yield "box_coder encode", lambda p, v, t: paddle.vision.ops.box_coder(p, v, t), np.abs(real(4, 4)) + np.float32([0, 0, 3, 3]), np.abs(real(4, 4)) + 0.1, np.abs(real(3, 4)) + np.float32([0, 0, 3, 3])  # fmt: skip
+    yield (
+        "yolo_box scale",
+        lambda x, s: paddle.vision.ops.yolo_box(x, s, anchors, 3, 0.3, 32, False, scale_x_y=1.05),
+        real(2, 16, 4, 5),
+        np.int32([[128, 160], [99, 80]]),
+    )  # noqa: E501
+    yield (
+        "prior_box",
+        lambda x, i: paddle.vision.ops.prior_box(x, i, [4.0, 8.0], [6.0, 12.0], [1.0, 2.0], flip=True, clip=True),
+        real(1, 2, 3, 4),
+        real(1, 3, 24, 32),
+    )  # noqa: E501
+    yield (
+        "box_coder decode",
+        lambda p, v, t: paddle.vision.ops.box_coder(p, v, t, "decode_center_size"),
+        np.abs(real(4, 4)) + np.float32([0, 0, 3, 3]),
+        np.abs(real(4, 4)),
+        real(2, 4, 4),
+    )  # noqa: E501
+    yield (
+        "box_coder encode",
+        lambda p, v, t: paddle.vision.ops.box_coder(p, v, t),
+        np.abs(real(4, 4)) + np.float32([0, 0, 3, 3]),
+        np.abs(real(4, 4)) + 0.1,
+        np.abs(real(3, 4)) + np.float32([0, 0, 3, 3]),
+    )  # noqa: E501
     many = np.sort(RNG.uniform(0, 9, (12, 2, 2)), axis=1).reshape(12, 4).astype(np.float32)
     yield "nms", lambda b: paddle.vision.ops.nms(b, 0.3), many
     scores = RNG.uniform(0, 1, (1, 3, 12)).astype(np.float32)
@@ -427,7 +478,12 @@ def _images():
         many[None],
         scores,
     )
-    yield "matrix_nms gaussian", lambda b, s: paddle.vision.ops.matrix_nms(b, s, 0.2, 0.1, 8, 6, True, 2.0, -1, False), many[None], scores  # fmt: skip
+    yield (
+        "matrix_nms gaussian",
+        lambda b, s: paddle.vision.ops.matrix_nms(b, s, 0.2, 0.1, 8, 6, True, 2.0, -1, False),
+        many[None],
+        scores,
+    )  # noqa: E501
     yield (
         "distribute_fpn_proposals",
         lambda b, n: paddle.vision.ops.distribute_fpn_proposals(b, 2, 4, 3, 4, rois_num=n),
@@ -438,7 +494,17 @@ def _images():
     sides = np.ascontiguousarray(sides[:, 0] if sides.ndim == 5 else sides) + np.arange(3, dtype=np.float32).reshape(
         3, 1, 1, 1
     )
-    yield "generate_proposals", lambda s, d, i, a, v: paddle.vision.ops.generate_proposals(s, d, i, a, v, 12, 5, 0.6, 1.0, return_rois_num=True), RNG.uniform(0, 1, (1, 2, 3, 3)).astype(np.float32), real(1, 8, 3, 3, low=-0.5, high=0.5), np.float32([[20, 20]]), sides, np.ones_like(sides)  # fmt: skip
+    yield (
+        "generate_proposals",
+        lambda s, d, i, a, v: paddle.vision.ops.generate_proposals(
+            s, d, i, a, v, 12, 5, 0.6, 1.0, return_rois_num=True
+        ),
+        RNG.uniform(0, 1, (1, 2, 3, 3)).astype(np.float32),
+        real(1, 8, 3, 3, low=-0.5, high=0.5),
+        np.float32([[20, 20]]),
+        sides,
+        np.ones_like(sides),
+    )  # noqa: E501
 
 
 # Paddle translates the control flow of a layer's own `forward`.

@@ -1,7 +1,8 @@
-"""Operators of PaddlePaddle's protobuf form that today's functions do not write: name, operator, arrays by slot, element
-types of results by slot, attributes, slots that are stored as parameters.
+"""Operators of PaddlePaddle's protobuf form that today's functions do not write: name, operator, arrays by slot,
+element types of results by slot, attributes, slots that are stored as parameters.
 
-`_sequences` names slots that are sequences, `_unused` results that nothing reads."""
+`_sequences` names slots that are sequences, `_unused` results that nothing reads.
+"""
 
 import numpy as np
 
@@ -58,8 +59,8 @@ def _elements():
     yield one("scale", real(3, 5), scale=2.0, bias=1.0, bias_after_scale=False)
     yield one("scale", whole(9, 3, 4), I, scale=2.0, bias=1.0)
     yield one("clip", real(3, 5), min=-1.0, max=0.5)
-    yield one("dropout", real(3, 5), dropout_prob=0.3, is_test=True, dropout_implementation="downgrade_in_infer") [:3] + (
-        {"Out": F, "Mask": "uint8"}, {"dropout_prob": 0.3, "is_test": True, "dropout_implementation": "downgrade_in_infer",
+    yield one("dropout", real(3, 5), dropout_prob=0.3, is_test=True, dropout_implementation="downgrade_in_infer") [:3] + (  # noqa: E501
+        {"Out": F, "Mask": "uint8"}, {"dropout_prob": 0.3, "is_test": True, "dropout_implementation": "downgrade_in_infer",  # noqa: E501
                                       "_unused": ("Mask",)}, ())  # fmt: skip
     yield one("cast", real(3, 5), "int32", in_dtype=5, out_dtype=2)
     for kind in "add sub mul div max min pow".split():
@@ -100,7 +101,14 @@ def _products():
         {"padding_idx": -1},
         ("W",),
     )
-    yield "lookup_table padding", "lookup_table", {"W": real(9, 5), "Ids": whole(3, 6, 1)}, {"Out": F}, {"padding_idx": 2}, ("W",)  # fmt: skip
+    yield (
+        "lookup_table padding",
+        "lookup_table",
+        {"W": real(9, 5), "Ids": whole(3, 6, 1)},
+        {"Out": F},
+        {"padding_idx": 2},
+        ("W",),
+    )  # noqa: E501
     yield "row_conv", "row_conv", {"X": real(2, 5, 3), "Filter": real(3, 3)}, {"Out": F}, {}, ()
     yield (
         "addmm",
@@ -132,7 +140,14 @@ def _products():
         (),
     )
     yield "affine_channel", "affine_channel", {"X": real(*IMAGE), "Scale": real(4), "Bias": real(4)}, {"Out": F}, {}, ()
-    yield "lrn", "lrn", {"X": real(*IMAGE)}, {"Out": F, "MidOut": F}, {"n": 3, "k": 1.5, "alpha": 1e-2, "beta": 0.7, "_unused": ("MidOut",)}, ()  # fmt: skip
+    yield (
+        "lrn",
+        "lrn",
+        {"X": real(*IMAGE)},
+        {"Out": F, "MidOut": F},
+        {"n": 3, "k": 1.5, "alpha": 1e-2, "beta": 0.7, "_unused": ("MidOut",)},
+        (),
+    )  # noqa: E501
     yield "rnn", "rnn", {
         "Input": real(6, 2, 4), "PreState": [real(1, 2, 5), real(1, 2, 5)],
         "WeightList": [real(20, 4), real(20, 5), real(20), real(20)],
@@ -192,7 +207,14 @@ def _shapes():
         {},
         (),
     )
-    yield "index_put", "index_put", {"x": real(3, 4), "indices": [np.int64([0, 2])], "value": real(2, 4)}, {"out": F}, {"accumulate": False}, ()  # fmt: skip
+    yield (
+        "index_put",
+        "index_put",
+        {"x": real(3, 4), "indices": [np.int64([0, 2])], "value": real(2, 4)},
+        {"out": F},
+        {"accumulate": False},
+        (),
+    )  # noqa: E501
     yield "grid_sampler", "grid_sampler", {"X": real(1, 3, 5, 6), "Grid": real(1, 4, 4, 2, high=1)}, {"Output": F}, {
         "mode": "bilinear", "padding_mode": "zeros", "align_corners": True}, ()  # fmt: skip
     for kind in ("nearest_interp", "bilinear_interp", "nearest_interp_v2", "bilinear_interp_v2", "bicubic_interp_v2"):
@@ -210,7 +232,7 @@ def _sequences():
                 "Input": real(6, 3 * size), "Weight": real(size, 3 * size), "Bias": real(1, 3 * size),
             }, {"BatchGate": F, "BatchResetHiddenPrev": F, "BatchHidden": F, "Hidden": F}, {
                 "origin_mode": origin, "is_reverse": backward, "activation": "tanh", "gate_activation": "sigmoid",
-                "is_test": True, "_sequences": ("Input",), "_unused": ("BatchGate", "BatchResetHiddenPrev", "BatchHidden"),
+                "is_test": True, "_sequences": ("Input",), "_unused": ("BatchGate", "BatchResetHiddenPrev", "BatchHidden"),  # noqa: E501
             }, ("Weight", "Bias")  # fmt: skip
         yield (
             f"gru_unit {origin}",
@@ -257,10 +279,25 @@ def _integers():
             "only_observer": False}, ("Scale", "ZeroPoint")  # fmt: skip
     for kind in ("fake_quantize_moving_average_abs_max", "fake_quantize_dequantize_moving_average_abs_max"):
         for rule in (0, 1):
-            yield f"{kind} {rule}", kind, {"X": x, "InScale": scale}, {"Out": F, "OutScale": F}, {
-                "bit_length": 8, "is_test": True, "round_type": rule, "_unused": ("OutScale",)}, ("InScale",)  # fmt: skip
-    yield "fake_quantize_range_abs_max", "fake_quantize_range_abs_max", {"X": x, "InScale": scale, "Iter": np.int64([0])}, {
-        "Out": F, "OutScale": F}, {"bit_length": 8, "is_test": True, "_unused": ("OutScale",)}, ("InScale", "Iter")  # fmt: skip
+            yield (
+                f"{kind} {rule}",
+                kind,
+                {"X": x, "InScale": scale},
+                {"Out": F, "OutScale": F},
+                {"bit_length": 8, "is_test": True, "round_type": rule, "_unused": ("OutScale",)},
+                ("InScale",),
+            )  # noqa: E501
+    yield (
+        "fake_quantize_range_abs_max",
+        "fake_quantize_range_abs_max",
+        {"X": x, "InScale": scale, "Iter": np.int64([0])},
+        {  # noqa: E501
+            "Out": F,
+            "OutScale": F,
+        },
+        {"bit_length": 8, "is_test": True, "_unused": ("OutScale",)},
+        ("InScale", "Iter"),
+    )  # noqa: E501
     yield "fake_quantize_abs_max", "fake_quantize_abs_max", {"X": x}, {"Out": F, "OutScale": F}, {"bit_length": 8}, ()
     for axis in (0, 1):
         kind = "fake_channel_wise_quantize_dequantize_abs_max"

@@ -27,11 +27,14 @@ def all_kinds():
     import network_models
     import onnx_models
     import operators
+    import paddle_models
     import sizes
     import tensorflow_models
     import texts
 
-    models = (coreml_models, keras_models, lite_models, network_models, onnx_models, tensorflow_models)
+    models = (
+        coreml_models, keras_models, lite_models, network_models, onnx_models, paddle_models, tensorflow_models,
+    )  # fmt: skip
     files = (texts, sizes, letters, *models, operators, artifacts, arrays, environments, commands)
     return [kind for file in files for kind in file.kinds]
 

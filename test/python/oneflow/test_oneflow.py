@@ -99,7 +99,7 @@ WITH = {
     ("scalar_mul", "int_operand=3;has_int_operand=True;has_float_operand=False;float_operand=0.0"): D * 3,
     ("scalar_pow", "float_operand=2.5;has_float_operand=True;has_int_operand=False"): D**2.5,
     ("scalar_logical_greater", "float_operand=1.0;has_float_operand=True"): D > 1,
-    ("leaky_relu", "alpha=0.1"): D, ("elu", "alpha=1.0"): D, ("hardtanh", "min_val=0.5;max_val=1.0"): np.clip(D, 0.5, 1),
+    ("leaky_relu", "alpha=0.1"): D, ("elu", "alpha=1.0"): D, ("hardtanh", "min_val=0.5;max_val=1.0"): np.clip(D, 0.5, 1),  # noqa: E501
     ("threshold", "threshold_val=1.0;value=0.25"): np.where(D > 1, D, 0.25),
     ("softplus", "beta=2.0;threshold=20.0"): np.log1p(np.exp(2 * D)) / 2,
     ("clip_by_scalar", "floating_min=0.5;floating_max=1.0;integral_min=0;integral_max=0"): np.clip(D, 0.5, 1),
@@ -139,8 +139,20 @@ def test_two_operands(tmp_path, kind):
 
 def test_convolution(tmp_path):
     x, w = RNG.normal(size=(1, 4, 5, 6)).astype(np.float32), RNG.normal(size=(6, 2, 3, 3)).astype(np.float32)
-    got = run(tmp_path, "conv2d", x, stored={"w": w}, filters=6, kernel_size=[3, 3], strides=[2, 1], groups=2,
-              padding_before=[1, 1], dilation_rate=[1, 1], data_format="channels_first", operand_segment_sizes=[1, 1, 0, 0])  # fmt: skip
+    got = run(
+        tmp_path,
+        "conv2d",
+        x,
+        stored={"w": w},
+        filters=6,
+        kernel_size=[3, 3],
+        strides=[2, 1],
+        groups=2,
+        padding_before=[1, 1],
+        dilation_rate=[1, 1],
+        data_format="channels_first",
+        operand_segment_sizes=[1, 1, 0, 0],
+    )  # noqa: E501
     padded = np.pad(x.astype(float), [(0, 0), (0, 0), (1, 1), (1, 1)])
     wanted = np.zeros((1, 6, 3, 6))
     for filter_ in range(6):

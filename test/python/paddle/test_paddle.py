@@ -74,7 +74,7 @@ def test_files_by_name(tmp_path, name):
     assert sorted(files) == sorted([str(tmp_path / program_name), str(tmp_path / "net.pdiparams")])
 
 
-@pytest.mark.parametrize("names", [("inference.json", "inference.pdiparams"), ("inference.pdmodel", "inference.pdiparams"),
+@pytest.mark.parametrize("names", [("inference.json", "inference.pdiparams"), ("inference.pdmodel", "inference.pdiparams"),  # noqa: E501
                                    ("__model__", "__params__")])  # fmt: skip
 def test_folders(tmp_path, names):
     (tmp_path / names[0]).write_bytes(dense_in_json() if names[0].endswith("json") else dense())
@@ -139,7 +139,7 @@ OLD = {
     "soft_relu": ({"threshold": 0.5}, np.log1p(np.exp(np.clip(D, -0.5, 0.5)))),
     "flatten": ({"axis": 1}, D), "squeeze": ({"axes": []}, D), "unsqueeze": ({"axes": [0]}, D[None]),
     "expand": ({"expand_times": [1, 2]}, np.tile(D, (1, 2))), "fill_zeros_like": ({}, D * 0),
-    "mish": ({}, D * np.tanh(np.log1p(np.exp(D)))), "hard_shrink": ({"threshold": 0.3}, np.where(np.abs(D) > 0.3, D, 0)),
+    "mish": ({}, D * np.tanh(np.log1p(np.exp(D)))), "hard_shrink": ({"threshold": 0.3}, np.where(np.abs(D) > 0.3, D, 0)),  # noqa: E501
     "brelu": ({"t_min": -0.5, "t_max": 0.25}, np.clip(D, -0.5, 0.25)), "reverse": ({"axis": [1]}, D[:, ::-1]),
 }  # fmt: skip
 
@@ -299,19 +299,19 @@ def changed(**how):
 
 NESTED = [[("while", {"X": ["x"], "Condition": ["c"]}, {"Out": ["x"]}, {"sub_block": Block(1)})]]
 PROBLEMS = {
-    "unknown operators": (program([("mine", {"X": ["x"]}, {"Out": ["y"]}, {}), ("yours", {"X": ["y"]}, {"Out": ["o"]}, {})],
-                                  {"x": (1,)}, ["o"]), ["operator mine", "operator yours", "`mine 'y'`", "custom_operators"]),
+    "unknown operators": (program([("mine", {"X": ["x"]}, {"Out": ["y"]}, {}), ("yours", {"X": ["y"]}, {"Out": ["o"]}, {})],  # noqa: E501
+                                  {"x": (1,)}, ["o"]), ["operator mine", "operator yours", "`mine 'y'`", "custom_operators"]),  # noqa: E501
     "unknown attribute": (one_operator("relu", {"sharp": 1}), ["`sharp` is not known", "newer version"]),
     "wrong attribute": (one_operator("leaky_relu", {"alpha": "steep"}), ["`alpha` is 'steep'", "leaky_relu 'o'"]),
     "missing variable": (program([("relu", {"X": ["y"]}, {"Out": ["o"]}, {})], {"x": (1,)}, ["o"]), ["`y`", "cycle"]),
     "missing result": (program([], {"x": (1,)}, ["o"]), ["nothing computes the output `o`"]),
-    "training": (program([("batch_norm", {"X": ["x"], "Mean": ["m"], "Variance": ["m"]}, {"Y": ["o"]}, {"is_test": False})],
+    "training": (program([("batch_norm", {"X": ["x"], "Mean": ["m"], "Variance": ["m"]}, {"Y": ["o"]}, {"is_test": False})],  # noqa: E501
                          {"x": (1, 1, 2, 2), "m": (1,)}, ["o"]), ["as in training", "model.eval()"]),
-    "block": (program([("while", {"X": ["x"], "Condition": ["x"]}, {"Out": ["x"]}, {"sub_block": Block(7)})], {"x": (1,)},
+    "block": (program([("while", {"X": ["x"], "Condition": ["x"]}, {"Out": ["x"]}, {"sub_block": Block(7)})], {"x": (1,)},  # noqa: E501
                       ["x"]), ["block 7 of 1"]),
     "blocks in a ring": (program([("while", {"X": ["x"], "Condition": ["x"]}, {"Out": ["x"]}, {"sub_block": Block(1)})],
                                  {"x": (1,)}, ["x"], blocks=NESTED), ["block 1 is inside of several operators"]),
-    "huge constant": (program([("fill_constant", {}, {"Out": ["o"]}, {"shape": [1 << 20, 1 << 20], "dtype": 5, "value": 0.0})],
+    "huge constant": (program([("fill_constant", {}, {"Out": ["o"]}, {"shape": [1 << 20, 1 << 20], "dtype": 5, "value": 0.0})],  # noqa: E501
                               {"x": (1,)}, ["o"]), ["1099511627776"]),
     "weights missing": (dense(), ["no parameter `b`"]),
     "cut": (dense()[:-3], ["damaged at byte"]),
@@ -322,7 +322,7 @@ PROBLEMS = {
     "JSON without a program": (b'{"base_code": {"magic": "pir", "version": 4}}', ["`program` is missing"]),
     "value without a number": (pir([("relu", ["x"], [2], {})], [(1, "x", (2,))], [2]), ["a value has no number"]),
     "value that is never made": (pir([("relu", [9], [2], {})], [(1, "x", (2,))], [2]), ["%9"]),
-    "unknown operator in JSON": (pir([("mine", [1], [2], {})], [(1, "x", (2,))], [2]), ["operator mine", "`mine '%2'`"]),
+    "unknown operator in JSON": (pir([("mine", [1], [2], {})], [(1, "x", (2,))], [2]), ["operator mine", "`mine '%2'`"]),  # noqa: E501
 }  # fmt: skip
 
 

@@ -82,8 +82,8 @@ def _held(value):
 
 
 def pir(operators, inputs, results, stored=None, version=4):
-    """A program in the JSON form. operators: (kind, numbers of operands, numbers of results, attributes). inputs, stored:
-    (number, name, sizes) and (number, name, array)."""
+    """A program in the JSON form. operators: (kind, numbers of operands, numbers of results, attributes). inputs and
+    stored: (number, name, sizes) and (number, name, array)."""
     made = [
         {"#": "p", "A": [0, 1, 1, name], "I": [], "O": _typed(number, one.shape)} for number, name, one in stored or ()
     ]

@@ -140,7 +140,7 @@ def select(importer, operations: Sequence[Operation], at: int) -> int:
 
 
 def select_input(c: Operator):
-    """One of two values: the first if the mask is 0."""
+    """Selects a value: the first if the mask is 0."""
     mask, values = c.held("Mask"), c.every_held("X")
     if len(values) % 2 or not values:
         raise Refused(f"it selects one of {len(values)} values, not of two")
@@ -244,6 +244,9 @@ def while_(c: Operator):
     made = repeat([start, *initial], step, outside)
     found = dict(zip(loop.results, made[1:], strict=True))
     c.importer.values.update((name, one) for name, one in found.items() if isinstance(one, List))
+    if block.arguments:  # lists are changed in place
+        pairs = zip(c.operation.inputs["X"], c.operation.outputs["Out"], strict=True)
+        c.importer.values.update((name, found[to]) for name, to in pairs if isinstance(found.get(to), List))
     if loop.condition is not None:
         found[loop.condition] = made[0]
     return {"Out": [found.get(name, before.get(name)) for name in c.operation.outputs.get("Out", [])]}

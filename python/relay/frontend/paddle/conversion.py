@@ -38,11 +38,11 @@ class Operator(NodeConversion):
     # --- operands -----------------------------------------------------------------------------------------------------
     def gives(self, slot: str) -> bool:
         """Returns true if the slot has an operand."""
-        return bool(self._slots.get(slot))
+        return bool(self.every_held(slot))
 
     def held(self, slot: str):
         """Returns an operand in any of its forms."""
-        found = self._slots.get(slot)
+        found = self.every_held(slot)
         if not found:
             raise Refused(f"it has no operand `{slot}`", "export the model again")
         return found[0]
@@ -51,10 +51,11 @@ class Operator(NodeConversion):
         return self.as_expr(self.held(slot), slot)
 
     def every(self, slot: str) -> list[Expr]:
-        return [self.as_expr(one, slot) for one in self._slots.get(slot, [])]
+        return [self.as_expr(one, slot) for one in self.every_held(slot)]
 
     def every_held(self, slot: str) -> list:
-        return self._slots.get(slot, [])
+        """Returns the operands of a slot; operators of newer versions write its name in small letters."""
+        return self._slots.get(slot) or self._slots.get(slot.lower(), [])
 
     def as_expr(self, value, slot: str = "an operand") -> Expr:
         if isinstance(value, Known):

@@ -103,7 +103,7 @@ def close(x: Expr, y: Expr, relative: float, absolute: float) -> Expr:
 
 def isclose(c: Operator):
     c.ignore("equal_nan")
-    x, y = c["X"], c["Y"]
+    x, y = (c["X"], c["Y"]) if c.gives("X") else (c["Input"], c["Other"])
     made = close(x, y, float(c.value("rtol", 1e-5)), float(c.value("atol", 1e-8)))
     return op.all(made) if c.node.kind == "allclose" else made
 
@@ -346,7 +346,7 @@ def log_sigmoid(c: Operator):
 
 
 def prelu(c: Operator):
-    """One slope, or one for each channel, or one for each element."""
+    """Slopes: a single one, or one for each channel or element."""
     mode, is_first = c.text("mode", "all", ("all", "channel", "element")), c.is_first()
     slope, sizes = c["Alpha"], c.shape
     if mode == "all":

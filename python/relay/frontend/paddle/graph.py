@@ -104,7 +104,7 @@ class Importer(NetworkImporter):
                 made = {slot: made}
             found = {}
             for slot, names in node.operation.outputs.items():
-                results = made.get(slot)
+                results = made.get(slot, made.get(slot.capitalize()))
                 results = results if isinstance(results, list) else [results]
                 found.update((name, one) for name, one in zip(names, results, strict=False) if one is not None)
             for name in node.outputs:

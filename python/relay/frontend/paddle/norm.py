@@ -214,8 +214,9 @@ def pool_with_index(rank: int):
 def lp_pool(c: Operator):
     """The root of the sum of powers in windows."""
     is_first, order = c.is_first(), c.real("norm_type", 2.0)
+    name = "kernel_size" if c.has("kernel_size") else "ksize"
     x = c.x if is_first else to_first(c.x)
-    window, strides = each(c, "ksize", 2, 1), each(c, "strides", 2, 1)
+    window, strides = each(c, name, 2, 1), each(c, "strides", 2, 1)
     padding = padding_of(c, spatial(shape_of(x), True), window, strides, [1, 1])
     c.ignore("exclusive", "pooling_type", "global_pooling", "adaptive")
     c.without_value("ceil_mode", False)

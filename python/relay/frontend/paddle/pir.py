@@ -132,7 +132,9 @@ class _Reader:
         number = self._number(result)
         dtype, sizes, _ = self._type(result.get("TT"))
         self._other[f"%{number}"] = name
-        block.variables[name] = Variable(name, dtype, sizes, True)
+        flags = held.get("OA")  # whether it is in the file of parameters comes first
+        is_stored = not (isinstance(flags, list) and flags and flags[0] == 0)
+        block.variables[name] = Variable(name, dtype, sizes, is_stored)
 
     def _input(self, held: dict, block: Block, result) -> None:
         attributes = self._attributes(held)
@@ -192,7 +194,7 @@ class _Reader:
         return number
 
     def _operand(self, held) -> list[str]:
-        """Returns the names of an operand: none if it is left out, several for a list."""
+        """Returns the names of an operand: empty if it is left out, several for a list."""
         number = self._number(held)
         if number == 0:
             return []

@@ -17,7 +17,7 @@ class Signature:
     constant: dict[str, object]  # attributes that only the protobuf form has
 
 
-# One operand X and one result Out, under the same name in both forms.
+# Operators with one operand X and one result Out, under the same name in both forms.
 _UNARY = """
 abs acos acosh asin asinh assign atan atanh bitwise_not broadcast_tensors cast ceil celu channel_shuffle cholesky
 cos cosh digamma elu erf erfinv exp expm1 flip floor gelu gumbel_softmax i0 inverse is_empty l1_norm leaky_relu

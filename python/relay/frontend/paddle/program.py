@@ -11,7 +11,7 @@ from ...errors import told
 from ..shared.wire import Message, Table, read_message
 
 AGAIN = "export the model again: paddle.jit.save(layer, path, input_spec), or paddle.static.save_inference_model"
-MOST_BLOCKS, MOST_OPERATORS, MOST_DEPTH = 10_000, 200_000, 50
+MOST_BLOCKS, MOST_OPERATORS, MOST_DEPTH = 10_000, 100_000, 50
 # Element types, by the numbers of VarType.
 TYPES = {
     0: "bool", 1: "int16", 2: "int32", 3: "int64", 4: "float16", 5: "float32", 6: "float64", 20: "uint8", 21: "int8",

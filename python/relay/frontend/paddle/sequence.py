@@ -67,7 +67,7 @@ def _activation(c: Operator, name: str, otherwise: str) -> str:
 
 
 def gru(c: Operator):
-    """One sequence of projected rows (T, 3 H): update, reset, candidate."""
+    """Runs over a sequence of projected rows (T, 3 H): update, reset, candidate."""
     rows = c.with_rank(2, "Input")
     size = known(shape_of(rows)[1], "a state") // 3
     weight = constant_rows(c["Weight"])
@@ -101,7 +101,7 @@ def gru(c: Operator):
 
 
 def gru_unit(c: Operator):
-    """One step of gru, for rows of a batch."""
+    """Does a step of gru, for rows of a batch."""
     rows, before = c.with_rank(2, "Input"), c.with_rank(2, "HiddenPrev")
     size = known(shape_of(before)[1], "a state")
     weight = op.reshape(c["Weight"], newshape=[-1])
@@ -125,7 +125,7 @@ def gru_unit(c: Operator):
 
 
 def lstm(c: Operator):
-    """One sequence of projected rows (T, 4 H): candidate, input, forget, output."""
+    """Runs over a sequence of projected rows (T, 4 H): candidate, input, forget, output."""
     rows = c.with_rank(2, "Input")
     size = known(shape_of(rows)[1], "a state") // 4
     bias, weight = constant_rows(c["Bias"]), constant_rows(c["Weight"])

@@ -107,6 +107,7 @@ OPERATORS = {
     "conv3d": linear.convolution(3),
     "conv3d_transpose": linear.transposed(3),
     "deformable_conv": linear.deformable,
+    "deformable_conv_v1": linear.deformable,
     "depthwise_conv2d": linear.convolution(2),
     "depthwise_conv2d_transpose": linear.transposed(2),
     "dist": linear.dist,
