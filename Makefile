@@ -396,6 +396,7 @@ test-wheel: ## Install the wheel of dist/ in bare Debian roots and run README's 
 	@dev/test_wheel $(SUITES)
 
 deb: product ## Build Debian packages of the program and its libraries into dist/, for the Debian release of this machine
+	@cmake --build --preset release -j $(CPUS) --target relay_runtime_aot relay_runtime_shared
 	@dev/deb
 
 test-deb: ## Install the packages of dist/ in a bare root of this Debian release, and run the program there (as root)

@@ -21,9 +21,8 @@ def test_the_list():
 def test_help_and_completion_know_them(verb):
     assert f"  {verb} " in cli("--help").stdout
     assert f"relay {verb} --help" in cli("help", verb).stdout
-    assert verb in cli("completion", "bash").stdout and f".SS {verb}" in cli("help", "--man").stdout.replace(
-        "relay ", ""
-    )
+    assert verb in cli("completion", "bash").stdout
+    assert verb.replace("-", "\\-") in cli("help", "--man").stdout
 
 
 @pytest.mark.parametrize("verb", VERBS)
