@@ -131,10 +131,11 @@ def forms(network, example):
     import coremltools.optimize as compress
     import torch
 
-    traced, kind = torch.jit.trace(network, example), [ct.TensorType(name="x", shape=example.shape)]
+    traced = torch.jit.trace(network, example)
 
     def converted(**how):
-        return ct.convert(traced, inputs=kind, **how)
+        kind = ct.TensorType(name="x", shape=example.shape, dtype=np.float32)
+        return ct.convert(traced, inputs=[kind], **how)
 
     single = {"compute_precision": ct.precision.FLOAT32, "minimum_deployment_target": ct.target.iOS18}
     program = converted(**single)

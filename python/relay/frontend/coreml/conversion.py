@@ -31,12 +31,16 @@ class State:
 
 @dataclasses.dataclass(eq=False)
 class TensorList:
-    """A list of tensors: its elements along the first axis of an expression. None while no element is known."""
+    """A list of tensors: its elements along the first axis of an expression. None while no element is known.
+
+    grows: true if writes behind its end make it longer.
+    """
 
     shape: list
     dtype: str
     count: int | None
     stack: Expr | None = None
+    grows: bool = False
 
 
 class Layer(NodeConversion):

@@ -34,8 +34,8 @@ CLI::App* add_verb(CLI::App& app, const char* name, const char* what, const char
 static const char* const about =
     "relay: a compiler for deep-learning models. MODEL is an ONNX file (.onnx), a Relay program\n"
     "(.relay), a model of PyTorch (.pt2, or TorchScript), Keras (.keras, .h5), TensorFlow (.pb, or the folder of a\n"
-    "SavedModel), DarkNet (.cfg), Caffe (.prototxt), Caffe2 (.pb) or MXNet (-symbol.json), which Python reads, or,\n"
-    "for some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
+    "SavedModel), DarkNet (.cfg), Caffe (.prototxt), Caffe2 (.pb), MXNet (-symbol.json) or Core ML (.mlmodel, or the\n"
+    "folder .mlpackage), which Python reads, or, for some verbs, a compiled artifact. /dev/stdin reads from a pipe.";
 static const char* const first_steps =
     "First steps:\n"
     "  relay run model.onnx                       compile it for this machine and run it on random inputs\n"
