@@ -120,10 +120,8 @@ class Importer(NetworkImporter):
 
     def converter(self, node):
         """Returns the converter of a node; that of an operation computes what is known at import."""
-        if node.kind in self.custom:
-            return lambda c: self.custom[node.kind]([self.as_expr(one) for one in c.inputs], dict(node.attributes))
         found = super().converter(node)
-        if self.conversion is not Operation:
+        if node.kind in self.custom or self.conversion is not Operation:
             return found
 
         def convert(c):
@@ -131,6 +129,11 @@ class Importer(NetworkImporter):
             return found(c) if made is None else made
 
         return convert
+
+    def conversion_of(self, node, operands: list):
+        if node.kind in self.custom:  # the user's function takes expressions
+            operands = [self.as_expr(one) for one in operands]
+        return super().conversion_of(node, operands)
 
     # --- scopes -------------------------------------------------------------------------------------------------------
     @contextlib.contextmanager

@@ -13,6 +13,7 @@ from ..shared.expressions import axes_of, axis_of, bounded, cast, known, number,
 from ..shared.known import is_any
 from ..shared.problems import Refused
 from . import functions as f
+from . import parts
 from . import shape as shapes
 from .conversion import Layer
 
@@ -97,7 +98,7 @@ def slice_axis(c: Layer):
     axis = c.rank - 3 + ("C", "H", "W").index(c.enum("axis", ("C", "H", "W")))
     first, end, step = c.p.startIndex, c.p.endIndex, max(c.p.stride, 1)
     # Negative ends are counted from behind, -1 is the end itself.
-    end = shapes._ALL if end == -1 else end + 1 if end < 0 else end
+    end = parts.ALL if end == -1 else end + 1 if end < 0 else end
     return op.strided_slice(c.x, begin=[first], end=[end], strides=[step], axes=[axis])
 
 
@@ -269,12 +270,19 @@ def range_dynamic(c: Layer):
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
+def _masks(c: Layer) -> list[list[bool]]:
+    found = [[bool(one) for one in getattr(c.p, f"{name}Masks")] or [False] * c.rank
+             for name in ("begin", "end", "squeeze")]  # fmt: skip
+    if any(len(one) != c.rank for one in found):
+        raise Refused(f"its masks have {[len(one) for one in found]} elements for {c.rank} axes")
+    return found
+
+
 def _sliced(c: Layer, begins: list[int], ends: list[int]) -> Expr:
     rank = c.rank
-    masks = [[bool(one) for one in getattr(c.p, name)] or [False] * rank
-             for name in ("beginMasks", "endMasks", "squeezeMasks")]  # fmt: skip
+    masks = _masks(c)
     strides = _ints(c.p.strides) or [1] * rank
-    made = shapes.sliced(c.x, begins, ends, strides, *masks)
+    made = parts.sliced(c.x, begins, ends, strides, *masks)
     return op.reshape(made, [1]) if not shape_of(made) else made
 
 
@@ -284,12 +292,16 @@ def slice_static(c: Layer):
 
 def slice_dynamic(c: Layer):
     """Inputs: the tensor, the begins, then ends, strides, and masks if they are not in the layer."""
-    ends = _ints(c.p.endIds)
-    if not ends:
-        ends = c.sizes(2, "its end")
     if len(c.inputs) > 3:
         raise Refused("its strides or masks are computed at run time", "make them parameters of the layer")
-    return _sliced(c, c.sizes(1, "its begin"), ends)
+    ends = c.constant(_ints(c.p.endIds), "int64") if c.p.has("endIds") else c.input(2)
+    begin, end = (c.importer.folded(one) for one in (c.input(1), ends))
+    if begin is not None and end is not None:
+        return _sliced(c, _ints(begin.reshape(-1)), _ints(end.reshape(-1)))
+    masks, strides = _masks(c), _ints(c.p.strides) or [1] * c.rank
+    if any(one < 1 for one in strides):
+        raise Refused("it takes a part backwards, from a place that is computed at run time")
+    return parts.taken(c.x, *parts.bounds(c.x, c.input(1), ends, *masks), strides, masks[2])
 
 
 def slice_by_size(c: Layer):
@@ -359,6 +371,10 @@ def argsort(c: Layer):
 
 
 def one_hot(c: Layer):
+    if len(c.inputs) > 1 and c.importer.folded(c.input(1)) is None:
+        depth = op.reshape(op.cast(c.input(1), "int64"), [])
+        return op.dyn.one_hot(_places(c.x), number(c.p.onValue, "float32"), number(c.p.offValue, "float32"), depth,
+                              axis=_axis(c, c.rank + 1), dtype="float32")  # fmt: skip
     depth = int(c.elements(1, "its depth").reshape(-1)[0]) if len(c.inputs) > 1 else c.p.oneHotVectorSize
     if not 1 <= bounded(depth, 1 << 24, "its depth"):
         raise Refused(f"its depth is {depth}")
