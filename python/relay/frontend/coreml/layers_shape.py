@@ -271,19 +271,28 @@ def range_dynamic(c: Layer):
 
 # --- parts ------------------------------------------------------------------------------------------------------------
 def _masks(c: Layer) -> list[list[bool]]:
-    found = [[bool(one) for one in getattr(c.p, f"{name}Masks")] or [False] * c.rank
+    found = [[bool(one) for one in _of_axes(c, getattr(c.p, f"{name}Masks"))] or [False] * c.rank
              for name in ("begin", "end", "squeeze")]  # fmt: skip
     if any(len(one) != c.rank for one in found):
         raise Refused(f"its masks have {[len(one) for one in found]} elements for {c.rank} axes")
     return found
 
 
+def _of_axes(c: Layer, found):
+    """Returns numbers for each axis; those for axes up to the fifth, which coremltools adds, are left out."""
+    return found[: c.rank] if len(found) == 5 else found
+
+
 def _sliced(c: Layer, begins: list[int], ends: list[int]) -> Expr:
     rank = c.rank
     masks = _masks(c)
-    strides = _ints(c.p.strides) or [1] * rank
+    strides = _ints(_of_axes(c, c.p.strides)) or [1] * rank
     made = parts.sliced(c.x, begins, ends, strides, *masks)
     return op.reshape(made, [1]) if not shape_of(made) else made
+
+
+def _first(x: Expr, count: int) -> Expr:
+    return op.strided_slice(x, begin=[0], end=[count], strides=[1], axes=[0]) if shape_of(x) != [count] else x
 
 
 def slice_static(c: Layer):
@@ -294,14 +303,15 @@ def slice_dynamic(c: Layer):
     """Inputs: the tensor, the begins, then ends, strides, and masks if they are not in the layer."""
     if len(c.inputs) > 3:
         raise Refused("its strides or masks are computed at run time", "make them parameters of the layer")
-    ends = c.constant(_ints(c.p.endIds), "int64") if c.p.has("endIds") else c.input(2)
+    ends = c.input(2) if len(c.inputs) > 2 else c.constant(_ints(c.p.endIds), "int64")
     begin, end = (c.importer.folded(one) for one in (c.input(1), ends))
     if begin is not None and end is not None:
-        return _sliced(c, _ints(begin.reshape(-1)), _ints(end.reshape(-1)))
-    masks, strides = _masks(c), _ints(c.p.strides) or [1] * c.rank
+        return _sliced(c, *(_ints(_of_axes(c, one.reshape(-1))) for one in (begin, end)))
+    masks, strides = _masks(c), _ints(_of_axes(c, c.p.strides)) or [1] * c.rank
+    begin, end = (_first(one, c.rank) for one in (c.input(1), ends))
     if any(one < 1 for one in strides):
         raise Refused("it takes a part backwards, from a place that is computed at run time")
-    return parts.taken(c.x, *parts.bounds(c.x, c.input(1), ends, *masks), strides, masks[2])
+    return parts.taken(c.x, *parts.bounds(c.x, begin, end, *masks), strides, masks[2])
 
 
 def slice_by_size(c: Layer):
