@@ -88,6 +88,12 @@ class Operation(NodeConversion):
     def x(self) -> Expr:
         return self.expr("x")
 
+    def with_axes(self, rank: int) -> Expr:
+        """Returns the first parameter, which must have this many axes."""
+        if self.rank != rank:
+            raise Refused(f"`x` has {self.rank} axes, not {rank}")
+        return self.x
+
     def given(self, name: str):
         """Returns a parameter in any of its forms; None if it is unset."""
         self.read.add(name)

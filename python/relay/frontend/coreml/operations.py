@@ -76,12 +76,12 @@ def gelu(c: Operation):
 
 
 def prelu(c: Operation):
-    alpha = f.per_channel(c.x, c.expr("alpha"), 1)
+    alpha = f.per_channel(c.x, cast(c.expr("alpha"), c.dtype), 1)
     return op.where(op.greater(c.x, c.number(0.0)), c.x, op.multiply(c.x, alpha))
 
 
 def softplus_parametric(c: Operation):
-    return f.parametric_softplus(c.x, *(f.per_channel(c.x, c.expr(one), 1) for one in ("alpha", "beta")))
+    return f.parametric_softplus(c.x, *(f.per_channel(c.x, cast(c.expr(one), c.dtype), 1) for one in ("alpha", "beta")))
 
 
 def cast_to(c: Operation):

@@ -231,6 +231,18 @@ def blocks(function, name: str, mode: str):
     return lambda c: function(c.x, block_size=c.window(name), layout="NCHW", mode=mode)
 
 
+def pixel_unshuffle(c: Operation):
+    """(N, C, H * r, W * r) to (N, C * r * r, H, W), the places in a block behind the channels."""
+    factor, x = c.window("downscale_factor"), c.with_axes(4)
+    count, channels = c.shape[:2]
+    height, width = (c.size(axis, "an image") for axis in (2, 3))
+    if height % factor or width % factor:
+        raise Refused(f"images of {height} x {width} have no blocks of {factor}")
+    apart = op.reshape(x, [count, channels, height // factor, factor, width // factor, factor])
+    made = op.transpose(apart, axes=[0, 1, 3, 5, 2, 4])
+    return op.reshape(made, [count, plain(channels * factor * factor), height // factor, width // factor])
+
+
 def space_to_batch(c: Operation):
     block = c.ints("block_shape")
     paddings = np.asarray(c.elements("paddings")).reshape(-1, 2).tolist()

@@ -94,7 +94,7 @@ OPERATIONS = {
     "one_hot": shape.one_hot,
     "pad": shape.pad,
     "pixel_shuffle": shape.blocks(op.nn.depth_to_space, "upscale_factor", "CRD"),
-    "pixel_unshuffle": shape.blocks(op.nn.space_to_depth, "downscale_factor", "CRD"),
+    "pixel_unshuffle": shape.pixel_unshuffle,
     "range_1d": shape.range_1d,
     "reshape": shape.reshape,
     "reshape_like": shape.reshape_like,
