@@ -97,8 +97,6 @@ def split(c: Layer):
 def slice_axis(c: Layer):
     axis = c.rank - 3 + ("C", "H", "W").index(c.enum("axis", ("C", "H", "W")))
     first, end, step = c.p.startIndex, c.p.endIndex, max(c.p.stride, 1)
-    # Negative ends are counted from behind, -1 is the end itself.
-    end = parts.ALL if end == -1 else end + 1 if end < 0 else end
     return op.strided_slice(c.x, begin=[first], end=[end], strides=[step], axes=[axis])
 
 
@@ -173,9 +171,8 @@ def split_nd(c: Layer):
     axis, sizes = _axis(c), _ints(c.p.splitSizes)
     if not sizes:
         count = bounded(max(c.p.numSplits, 1), shapes.MOST_PARTS, "`numSplits`")
-        if c.size(axis, "a split") % count:
-            raise Refused(f"{c.shape[axis]} elements are not {count} equal parts")
-        sizes = [c.shape[axis] // count] * count
+        size, rest = divmod(c.size(axis, "a split"), count)
+        sizes = [size + (place < rest) for place in range(count)]  # the first parts are one larger
     return shapes.parted(c.x, axis, sizes)
 
 
@@ -369,6 +366,10 @@ def scatter_along_axis(c: Layer):
 
 def top_k(c: Layer):
     axis = _axis(c)
+    if len(c.inputs) > 1 and c.importer.folded(c.input(1)) is None:
+        made = op.dyn.topk(c.x, op.reshape(op.cast(c.input(1), "int64"), [1]), axis=axis, ret_type="both",
+                           is_ascend=c.p.useBottomK, dtype="int32")  # fmt: skip
+        return [made[0], op.cast(made[1], "float32")]
     count = int(c.elements(1, "`K`").reshape(-1)[0]) if len(c.inputs) > 1 else c.p.K
     if not 1 <= count <= c.size(axis, "`K`"):
         raise Refused(f"it takes {count} of {c.shape[axis]} elements")
