@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._core import Dim, Expr
 from ..shared.expressions import dtype_of, shape_of
-from ..shared.known import MOST_FOLDED, Known, is_any, refuse_open
+from ..shared.known import MOST_FOLDED, Known, refuse_open
 from ..shared.node import Node, NodeConversion
 from ..shared.problems import Refused
 from .types import declared
@@ -180,8 +180,3 @@ class Operation(NodeConversion):
     def result(self, place: int = 0) -> tuple[list[int | None], str]:
         """Returns the sizes and the element type that the file declares for a result."""
         return declared(self.node.message.outputs[place].type)
-
-
-def is_open(sizes: list) -> bool:
-    """True if a size is known only at run time."""
-    return any(is_any(one) for one in sizes)

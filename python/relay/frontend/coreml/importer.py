@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 
-from ..._core import Expr, IRModule, infer_expr
+from ..._core import Expr, IRModule
 from ...errors import told
 from ..shared.expressions import cast, dtype_of
 from ..shared.known import Known, folded
@@ -154,11 +154,6 @@ class Importer(NetworkImporter):
     def folded(self, value: Expr) -> np.ndarray | None:
         """Returns the elements of an expression that depends on no input; None for others."""
         return folded(value, self._folded)
-
-    def typed(self, value: Expr) -> Expr:
-        """Returns an expression whose type is inferred with the functions that it may call."""
-        infer_expr(value, IRModule(self.functions))
-        return value
 
     def block(self, node, number: int, arguments: list) -> list:
         """Returns the results of a block of an operation on these arguments."""
