@@ -20,6 +20,7 @@ from coremltools.models import utils
 import relay
 
 HALF = {"rtol": 5e-2, "atol": 5e-2}
+_halves = [False]  # true if the present model computes in halves
 _kinds = set()  # of layers and operations in the models of the present test
 
 
@@ -64,6 +65,7 @@ def predict(model, inputs, held=None):
             width, height = inputs[one.name].size
             sizes[one.name] = (1, 1 if one.type.imageType.colorSpace == 10 else 3, height, width)
     module, _ = relay.frontend.from_coreml(model, sizes)
+    _halves[0] = "float16" in str(module)
     arrays = []
     for param in module["main"].params:
         dtype, shape = str(param.type_annotation.dtype), list(param.type_annotation.shape)
@@ -96,7 +98,8 @@ def compare_backend(mlmodel, input_key_values, expected_outputs, dtype="fp32", a
                     also_compare_shapes=True, state=None, allow_mismatch_ratio=0.0):  # fmt: skip
     """Takes the place of coremltools's function of this name."""
     got = predict(mlmodel, input_key_values, state)
-    if dtype == "fp16":
+    rtol = max(rtol, 2e-4)  # some tests hold values with four digits
+    if dtype == "fp16" or _halves[0]:
         atol, rtol = max(atol, HALF["atol"]), max(rtol, HALF["rtol"])
     for name, expected in expected_outputs.items():
         # coremltools replaces letters in names that Core ML's language does not have

@@ -94,7 +94,8 @@ kinds("cut", "a model cut anywhere", either(ANY), cut)
 kinds("flipped", "any bits of a model changed", either(ANY), flipped)
 kinds("weights-flipped", "any bits of the entries in a file of weights changed", either(ANY), flipped_weights)
 kinds("weights-outside", "weights in a file outside of the package", refused("R0402", "outside of the model"),
-      lambda v: packed(v, dense(name=v.one_of(("/etc/passwd", "@model_path/../../../x", "weight.bin", "")))))  # fmt: skip
+      lambda v: packed(v, dense(name=v.one_of(("/etc/passwd", "@model_path/../../../x", "weight.bin",
+          "")))))  # fmt: skip
 kinds("weights-huge", "a weight with a shape of 2^80 elements", refused("R04", "elements"),
       lambda v: packed(v, dense(shape=(1 << 39, 1 << 39))))  # fmt: skip
 kinds("fill-huge", "a tensor of 2^60 elements", refused("R0403", "more than"),

@@ -364,8 +364,11 @@ def test_a_program_without_its_folder():
     assert "give the path of the .mlpackage" in problem(content)
 
 
-@pytest.mark.parametrize("manifest", ['{"a"', "[]", '{"rootModelIdentifier": "b", "itemInfoEntries": {}}', "[" * 9999,
-                                      '{"rootModelIdentifier": "b", "itemInfoEntries": {"b": {"path": "../x"}}}'])  # fmt: skip
+MANIFESTS = ('{"a"', "[]", '{"rootModelIdentifier": "b", "itemInfoEntries": {}}', "[" * 9999,
+             '{"rootModelIdentifier": "b", "itemInfoEntries": {"b": {"path": "../x"}}}')  # fmt: skip
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
 def test_wrong_manifests(tmp_path, manifest):
     path = package(tmp_path / "net.mlpackage", b"")
     (path / "Manifest.json").write_text(manifest)

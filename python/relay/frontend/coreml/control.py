@@ -110,8 +110,8 @@ def make_list(c: Operation):
         known_ = isinstance(one, Known) and one.dtype != "string"
         shape += [int(size) for size in one.array.reshape(-1)] if known_ else [-1]
     count = bounded(c.count("init_length", 1, 0), MOST_LISTED, "`init_length`")
-    c.ignore("dynamic_length")
-    return _with_stack(TensorList(shape, TYPES[c.text("dtype", "fp32", tuple(TYPES))], count))
+    grows = c.flag("dynamic_length", True)
+    return _with_stack(TensorList(shape, TYPES[c.text("dtype", "fp32", tuple(TYPES))], count, grows=grows))
 
 
 def _with_stack(found):
@@ -146,8 +146,18 @@ def list_write(c: Operation):
             bounded(place, MOST_LISTED, "the length of a list")
             more = op.zeros([place + 1 - count, *sizes], dtype=found.dtype)
             stack = op.concatenate([stack, more], axis=0) if count else more
+    elif found.grows:
+        stack = _grown(stack, op.reshape(cast(c.expr("index"), "int64"), [1]), sizes, found.dtype)
     made = f.scattered_nd(stack, _index(c, "index"), op.expand_dims(value, axis=0), "update")
     return dataclasses.replace(found, stack=made)
+
+
+def _grown(stack: Expr, index: Expr, sizes: list[int], dtype: str) -> Expr:
+    """Returns elements with room for one at a position that is computed at run time."""
+    count = op.strided_slice(op.shape_of(stack, dtype="int64"), begin=[0], end=[1], strides=[1], axes=[0])
+    more = op.maximum(op.subtract(op.add(index, number(1, "int64")), count), number(0, "int64"))
+    shape = op.concatenate([more, f.constants(sizes, "int64")], axis=0) if sizes else more
+    return op.concatenate([stack, op.dyn.zeros(shape, dtype=dtype)], axis=0)
 
 
 def _elements(c: Operation) -> Expr:

@@ -11,7 +11,7 @@ from ..shared.expressions import dtype_of, shape_of
 from ..shared.folded import MOST_FOLDED
 from ..shared.node import Node, NodeConversion
 from ..shared.problems import Refused
-from ..shared.values import Known, is_any, refuse_open
+from ..shared.values import Known, refuse_open
 from .types import declared
 from .weights import array_of
 
@@ -32,12 +32,16 @@ class State:
 
 @dataclasses.dataclass(eq=False)
 class TensorList:
-    """A list of tensors: its elements along the first axis of an expression. None while no element is known."""
+    """A list of tensors: its elements along the first axis of an expression. None while no element is known.
+
+    grows: true if writes behind its end make it longer.
+    """
 
     shape: list
     dtype: str
     count: int | None
     stack: Expr | None = None
+    grows: bool = False
 
 
 class Layer(NodeConversion):
@@ -84,6 +88,12 @@ class Operation(NodeConversion):
     @property
     def x(self) -> Expr:
         return self.expr("x")
+
+    def with_axes(self, rank: int) -> Expr:
+        """Returns the first parameter, which must have this many axes."""
+        if self.rank != rank:
+            raise Refused(f"`x` has {self.rank} axes, not {rank}")
+        return self.x
 
     def given(self, name: str):
         """Returns a parameter in any of its forms; None if it is unset."""
@@ -171,8 +181,3 @@ class Operation(NodeConversion):
     def result(self, place: int = 0) -> tuple[list[int | None], str]:
         """Returns the sizes and the element type that the file declares for a result."""
         return declared(self.node.message.outputs[place].type)
-
-
-def is_open(sizes: list) -> bool:
-    """True if a size is known only at run time."""
-    return any(is_any(one) for one in sizes)

@@ -11,7 +11,6 @@ from .types import declared, function_of
 # Element types of arrays by number. DOUBLE is what the owner's program gives; networks compute in float32.
 _TYPES = {65568: "float32", 65600: "float64", 131104: "int32", 131080: "int8", 65552: "float16"}
 _CHANNELS = {10: 1, 20: 3, 30: 3, 40: 1}  # of images by colour space: grey, RGB, BGR, grey in halves
-COLOURS = {10: "grey", 20: "RGB", 30: "BGR", 40: "grey"}
 _NOT_TENSORS = ("stringType", "dictionaryType", "sequenceType")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import dtype_of, number, shape_of
@@ -13,6 +15,11 @@ from ..shared.problems import Refused
 def n(x: Expr, value: float) -> Expr:
     """Returns a number of the type of a tensor."""
     return number(value, dtype_of(x))
+
+
+def constants(values, dtype: str) -> Expr:
+    """Returns a vector of numbers."""
+    return number(np.asarray(values), dtype)
 
 
 def affine(x: Expr, scale: float, shift: float) -> Expr:

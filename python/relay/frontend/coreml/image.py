@@ -125,24 +125,41 @@ def upsample_nearest(c: Operation):
 
 def resize(c: Operation):
     """The last `resized_dims` axes, to the last sizes of `shape`; 0 keeps a size."""
-    count, sizes = c.count("resized_dims", None, 0, 16), c.sizes("shape")
-    own = c.shape
-    if count > min(len(sizes), len(own)) or count > 2:
+    count, length, own = c.count("resized_dims", None, 0, 16), c.shape_of("shape")[0], c.shape
+    if not isinstance(length, int) or count > min(length, len(own)) or count > 2:
         raise Refused(f"it resizes {count} axes", "resize one or two")
-    wanted = sizes[len(sizes) - count :]
-    wanted = [a if isinstance(b, int) and b == 0 else b
-              for a, b in zip(own[len(own) - count :], wanted, strict=True)]  # fmt: skip
     if count == 0:
         return c.x
-    height, width = wanted if count == 2 else (own[-2], wanted[0])
     x = c.x if is_float(c.dtype) else op.cast(c.x, "float32")
     mode = c.text("interpolation_mode", "LINEAR", ("LINEAR", "NEAREST_NEIGHBOR"))
     how = c.text("sampling_mode", "DEFAULT", MODES)
+    if not c.is_known("shape"):
+        return cast(_resized_at_run_time(c, x, count, length, mode, how), c.dtype)
+    wanted = c.sizes("shape")[length - count :]
+    wanted = [a if isinstance(b, int) and b == 0 else b
+              for a, b in zip(own[len(own) - count :], wanted, strict=True)]  # fmt: skip
+    height, width = wanted if count == 2 else (own[-2], wanted[0])
     if mode == "LINEAR":
         made = resized(x, height, width, how)
     else:
         made = _nearest_at(x, known(height, "the size"), known(width, "the size"), how)
     return cast(made, c.dtype)
+
+
+def _resized_at_run_time(c: Operation, x: Expr, count: int, length: int, mode: str, how: str) -> Expr:
+    if count != 2 or how not in _TRANSFORMS:
+        raise Refused(f"it resizes {count} axes with the sampling {how} to a size that is computed at run time")
+    images, lead = as_images(x)
+    if len(lead) != 1:
+        raise Refused(f"its input has {c.rank} axes, not four, for a size that is computed at run time")
+    size = op.strided_slice(cast(c.expr("shape"), "int64"), begin=[length - 2], end=[length], strides=[1], axes=[0])
+    own = op.strided_slice(op.shape_of(images, dtype="int64"), begin=[2], end=[4], strides=[1], axes=[0])
+    size = op.where(op.equal(size, number(0, "int64")), own, size)
+    return op.dyn.image.resize2d(
+        images, size, f.constants([0.0] * 4, "float32"), layout="NCHW",
+        method="linear" if mode == "LINEAR" else "nearest_neighbor", rounding_method="round_prefer_ceil",
+        coordinate_transformation_mode=_TRANSFORMS[how],
+    )  # fmt: skip
 
 
 def _nearest_at(x: Expr, height: int, width: int, mode: str) -> Expr:
@@ -218,9 +235,16 @@ def crops(
     elif shape_of(x)[0] != count:
         x = op.take(x, op.zeros([count], dtype="int32"), axis=0, mode="clip")
     shape = [count, height, width]
-    grid = [op.broadcast_to(op.expand_dims(_to_grid(one, size), axis=2 - axis), shape=shape)
-            for axis, (one, size) in enumerate(zip(coordinates, sizes, strict=True))]  # fmt: skip
-    return sampled_at(x, op.stack([grid[1], grid[0]], axis=1), "bilinear", "zeros", False, pad)
+    grid, inside = [], None
+    for axis, (one, size) in enumerate(zip(coordinates, sizes, strict=True)):
+        spread = op.broadcast_to(op.expand_dims(one, axis=2 - axis), shape=shape)
+        within = op.logical_and(
+            op.greater_equal(spread, f.n(spread, 0.0)), op.less_equal(spread, f.n(spread, size - 1))
+        )
+        inside = within if inside is None else op.logical_and(inside, within)
+        grid.append(_to_grid(spread, size))
+    made = sampled_at(x, op.stack([grid[1], grid[0]], axis=1), "bilinear", "border", False, 0.0)
+    return op.where(op.expand_dims(inside, axis=1), made, f.n(made, pad))
 
 
 def _points(start: Expr, end: Expr, count: int, mode: str) -> Expr:

@@ -7,7 +7,7 @@ import pathlib
 
 import numpy as np
 
-from ..._core import Expr, IRModule, infer_expr
+from ..._core import Expr, IRModule
 from ...errors import told
 from ..shared.expressions import cast, dtype_of
 from ..shared.folded import folded
@@ -121,10 +121,8 @@ class Importer(NetworkImporter):
 
     def converter(self, node):
         """Returns the converter of a node; that of an operation computes what is known at import."""
-        if node.kind in self.custom:
-            return lambda c: self.custom[node.kind]([self.as_expr(one) for one in c.inputs], dict(node.attributes))
         found = super().converter(node)
-        if self.conversion is not Operation:
+        if node.kind in self.custom or self.conversion is not Operation:
             return found
 
         def convert(c):
@@ -136,6 +134,11 @@ class Importer(NetworkImporter):
     def check_result(self, value) -> None:
         if isinstance(value, Expr):
             super().check_result(value)
+
+    def conversion_of(self, node, operands: list):
+        if node.kind in self.custom:  # the user's function takes expressions
+            operands = [self.as_expr(one) for one in operands]
+        return super().conversion_of(node, operands)
 
     # --- scopes -------------------------------------------------------------------------------------------------------
     @contextlib.contextmanager
@@ -156,11 +159,6 @@ class Importer(NetworkImporter):
     def folded(self, value: Expr) -> np.ndarray | None:
         """Returns the elements of an expression that depends on no input; None for others."""
         return folded(value, self._folded)
-
-    def typed(self, value: Expr) -> Expr:
-        """Returns an expression whose type is inferred with the functions that it may call."""
-        infer_expr(value, IRModule(self.functions))
-        return value
 
     def block(self, node, number: int, arguments: list) -> list:
         """Returns the results of a block of an operation on these arguments."""

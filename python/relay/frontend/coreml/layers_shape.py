@@ -13,6 +13,7 @@ from ..shared.expressions import axes_of, axis_of, bounded, cast, known, number,
 from ..shared.problems import Refused
 from ..shared.values import is_any
 from . import functions as f
+from . import parts
 from . import shape as shapes
 from .conversion import Layer
 
@@ -96,8 +97,6 @@ def split(c: Layer):
 def slice_axis(c: Layer):
     axis = c.rank - 3 + ("C", "H", "W").index(c.enum("axis", ("C", "H", "W")))
     first, end, step = c.p.startIndex, c.p.endIndex, max(c.p.stride, 1)
-    # Negative ends are counted from behind, -1 is the end itself.
-    end = shapes._ALL if end == -1 else end + 1 if end < 0 else end
     return op.strided_slice(c.x, begin=[first], end=[end], strides=[step], axes=[axis])
 
 
@@ -172,9 +171,8 @@ def split_nd(c: Layer):
     axis, sizes = _axis(c), _ints(c.p.splitSizes)
     if not sizes:
         count = bounded(max(c.p.numSplits, 1), shapes.MOST_PARTS, "`numSplits`")
-        if c.size(axis, "a split") % count:
-            raise Refused(f"{c.shape[axis]} elements are not {count} equal parts")
-        sizes = [c.shape[axis] // count] * count
+        size, rest = divmod(c.size(axis, "a split"), count)
+        sizes = [size + (place < rest) for place in range(count)]  # the first parts are one larger
     return shapes.parted(c.x, axis, sizes)
 
 
@@ -269,13 +267,29 @@ def range_dynamic(c: Layer):
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
+def _masks(c: Layer) -> list[list[bool]]:
+    found = [[bool(one) for one in _of_axes(c, getattr(c.p, f"{name}Masks"))] or [False] * c.rank
+             for name in ("begin", "end", "squeeze")]  # fmt: skip
+    if any(len(one) != c.rank for one in found):
+        raise Refused(f"its masks have {[len(one) for one in found]} elements for {c.rank} axes")
+    return found
+
+
+def _of_axes(c: Layer, found):
+    """Returns numbers for each axis; those for axes up to the fifth, which coremltools adds, are left out."""
+    return found[: c.rank] if len(found) == 5 else found
+
+
 def _sliced(c: Layer, begins: list[int], ends: list[int]) -> Expr:
     rank = c.rank
-    masks = [[bool(one) for one in getattr(c.p, name)] or [False] * rank
-             for name in ("beginMasks", "endMasks", "squeezeMasks")]  # fmt: skip
-    strides = _ints(c.p.strides) or [1] * rank
-    made = shapes.sliced(c.x, begins, ends, strides, *masks)
+    masks = _masks(c)
+    strides = _ints(_of_axes(c, c.p.strides)) or [1] * rank
+    made = parts.sliced(c.x, begins, ends, strides, *masks)
     return op.reshape(made, [1]) if not shape_of(made) else made
+
+
+def _first(x: Expr, count: int) -> Expr:
+    return op.strided_slice(x, begin=[0], end=[count], strides=[1], axes=[0]) if shape_of(x) != [count] else x
 
 
 def slice_static(c: Layer):
@@ -284,12 +298,17 @@ def slice_static(c: Layer):
 
 def slice_dynamic(c: Layer):
     """Inputs: the tensor, the begins, then ends, strides, and masks if they are not in the layer."""
-    ends = _ints(c.p.endIds)
-    if not ends:
-        ends = c.sizes(2, "its end")
     if len(c.inputs) > 3:
         raise Refused("its strides or masks are computed at run time", "make them parameters of the layer")
-    return _sliced(c, c.sizes(1, "its begin"), ends)
+    ends = c.input(2) if len(c.inputs) > 2 else c.constant(_ints(c.p.endIds), "int64")
+    begin, end = (c.importer.folded(one) for one in (c.input(1), ends))
+    if begin is not None and end is not None:
+        return _sliced(c, *(_ints(_of_axes(c, one.reshape(-1))) for one in (begin, end)))
+    masks, strides = _masks(c), _ints(_of_axes(c, c.p.strides)) or [1] * c.rank
+    begin, end = (_first(one, c.rank) for one in (c.input(1), ends))
+    if any(one < 1 for one in strides):
+        raise Refused("it takes a part backwards, from a place that is computed at run time")
+    return parts.taken(c.x, *parts.bounds(c.x, begin, end, *masks), strides, masks[2])
 
 
 def slice_by_size(c: Layer):
@@ -347,6 +366,10 @@ def scatter_along_axis(c: Layer):
 
 def top_k(c: Layer):
     axis = _axis(c)
+    if len(c.inputs) > 1 and c.importer.folded(c.input(1)) is None:
+        made = op.dyn.topk(c.x, op.reshape(op.cast(c.input(1), "int64"), [1]), axis=axis, ret_type="both",
+                           is_ascend=c.p.useBottomK, dtype="int32")  # fmt: skip
+        return [made[0], op.cast(made[1], "float32")]
     count = int(c.elements(1, "`K`").reshape(-1)[0]) if len(c.inputs) > 1 else c.p.K
     if not 1 <= count <= c.size(axis, "`K`"):
         raise Refused(f"it takes {count} of {c.shape[axis]} elements")
@@ -359,6 +382,10 @@ def argsort(c: Layer):
 
 
 def one_hot(c: Layer):
+    if len(c.inputs) > 1 and c.importer.folded(c.input(1)) is None:
+        depth = op.reshape(op.cast(c.input(1), "int64"), [])
+        return op.dyn.one_hot(_places(c.x), number(c.p.onValue, "float32"), number(c.p.offValue, "float32"), depth,
+                              axis=_axis(c, c.rank + 1), dtype="float32")  # fmt: skip
     depth = int(c.elements(1, "its depth").reshape(-1)[0]) if len(c.inputs) > 1 else c.p.oneHotVectorSize
     if not 1 <= bounded(depth, 1 << 24, "its depth"):
         raise Refused(f"its depth is {depth}")

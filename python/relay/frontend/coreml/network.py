@@ -1,8 +1,8 @@
 """Imports a neural network of Core ML: its layers in order.
 
-Before version 4, arrays have the five axes sequence, batch, channels, height, width. The batch of an import is 1, and its
-axis is left out: such tensors are *compact*, (sequence, C, H, W). Layers of version 4 take tensors with any number of
-axes; a compact one gets its batch back.
+Before version 4, arrays have the five axes sequence, batch, channels, height, width. The batch of an import is 1, and
+its axis is left out: such tensors are *compact*, (sequence, C, H, W). Layers of version 4 take tensors with any number
+of axes; a compact one gets its batch back.
 """
 
 from __future__ import annotations

@@ -76,12 +76,12 @@ def gelu(c: Operation):
 
 
 def prelu(c: Operation):
-    alpha = f.per_channel(c.x, c.expr("alpha"), 1)
+    alpha = f.per_channel(c.x, cast(c.expr("alpha"), c.dtype), 1)
     return op.where(op.greater(c.x, c.number(0.0)), c.x, op.multiply(c.x, alpha))
 
 
 def softplus_parametric(c: Operation):
-    return f.parametric_softplus(c.x, *(f.per_channel(c.x, c.expr(one), 1) for one in ("alpha", "beta")))
+    return f.parametric_softplus(c.x, *(f.per_channel(c.x, cast(c.expr(one), c.dtype), 1) for one in ("alpha", "beta")))
 
 
 def cast_to(c: Operation):
@@ -158,7 +158,7 @@ def _vector(c: Operation, name: str, count: int, otherwise: float) -> Expr:
         return c.constant(np.full(count, otherwise), c.dtype)
     if c.shape_of(name) != [count]:
         raise Refused(f"`{name}` has the shape {c.shape_of(name)}, not [{count}]", "take the weights of this program")
-    return c.expr(name)
+    return cast(c.expr(name), c.dtype)
 
 
 def batch_norm(c: Operation):
@@ -220,7 +220,21 @@ def matmul(c: Operation):
 
 
 def einsum(c: Operation):
-    return op.einsum(c.exprs("values"), equation=c.text("equation").replace(" ", ""))
+    """Products and sums by letters. An axis of 1 element broadcasts: its operand does without it."""
+    values, equation = c.exprs("values"), c.text("equation").replace(" ", "")
+    inputs, arrow, result = equation.partition("->")
+    terms = inputs.split(",")
+    shapes = [shape_of(one) for one in values]
+    if not arrow or [len(one) for one in terms] != [len(one) for one in shapes]:
+        raise Refused(f"its equation is {equation!r} for {len(values)} tensors")
+    wide = {letter for term, sizes in zip(terms, shapes, strict=True)
+            for letter, size in zip(term, sizes, strict=True) if size != 1}  # fmt: skip
+    for place, (term, sizes) in enumerate(zip(terms, shapes, strict=True)):
+        dropped = [axis for axis, letter in enumerate(term) if sizes[axis] == 1 and letter in wide]
+        if dropped:
+            values[place] = op.squeeze(values[place], axis=dropped)
+            terms[place] = "".join(letter for axis, letter in enumerate(term) if axis not in dropped)
+    return op.einsum(values, equation=f"{','.join(terms)}->{result}")
 
 
 def attention(c: Operation):

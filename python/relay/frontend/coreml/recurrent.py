@@ -60,8 +60,8 @@ def _flat(state: Expr) -> Expr:
 
 
 def _outputs(c: Operation, made: Expr, directions: str) -> Expr:
-    """Returns the results of all steps, (T, N, ways * H), or of the last one. Those of the direction "reverse" are in the
-    order of the computation, the last step of the input first."""
+    """Returns the results of all steps, (T, N, ways * H), or of the last one. Those of the direction "reverse" are in
+    the order of the computation, the last step of the input first."""
     steps = TupleGetItem(made, 0)
     if not c.flag("output_sequence"):
         return op.expand_dims(_flat(TupleGetItem(made, 1)), axis=0)

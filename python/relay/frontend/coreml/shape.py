@@ -14,9 +14,7 @@ from ..shared.values import Known, is_any, plain, refuse_open
 from ..shared.windows import to_first, to_last
 from . import functions as f
 from .conversion import Operation
-from .operations import TYPES
 
-_ALL = int(np.iinfo(np.int64).max)
 MOST_PARTS = 10_000
 
 
@@ -171,162 +169,6 @@ def parted(x: Expr, axis: int, sizes: list[int]) -> list[Expr]:
     return made
 
 
-# --- parts ------------------------------------------------------------------------------------------------------------
-def _masks(c: Operation, name: str, rank: int) -> list[bool]:
-    found = [bool(one) for one in c.elements(name).reshape(-1)] if c.has(name) else [False] * rank
-    if len(found) != rank:
-        raise Refused(f"`{name}` has {len(found)} elements for {rank} axes")
-    return found
-
-
-def slice_by_index(c: Operation):
-    rank = c.rank
-    strides = c.ints("stride", [1] * rank)
-    begin_mask, end_mask, squeeze_mask = (_masks(c, f"{one}_mask", rank) for one in ("begin", "end", "squeeze"))
-    if not (c.is_known("begin") and c.is_known("end")):
-        return _sliced_at_run_time(c, strides, begin_mask, end_mask, squeeze_mask)
-    begins, ends = c.sizes("begin"), c.sizes("end")
-    return sliced(c.x, begins, ends, strides, begin_mask, end_mask, squeeze_mask)
-
-
-def sliced(x: Expr, begins, ends, strides, begin_mask, end_mask, squeeze_mask) -> Expr:
-    """Returns a part of a tensor. Masks: true to begin at the front, to end at the end, to take one element and leave
-    out its axis."""
-    own = shape_of(x)
-    if (
-        not len(begins)
-        == len(ends)
-        == len(strides)
-        == len(begin_mask)
-        == len(end_mask)
-        == len(squeeze_mask)
-        == len(own)
-    ):
-        raise Refused(f"it slices {len(begins)} axes of a tensor that has {len(own)}")
-    first, last, steps, axes, dropped = [], [], [], [], []
-    for axis, (begin, end, step, size) in enumerate(zip(begins, ends, strides, own, strict=True)):
-        if step == 0:
-            raise Refused("it has the stride 0")
-        if squeeze_mask[axis]:
-            begin = 0 if begin_mask[axis] else begin
-            begin, step = _single(begin, size), 1
-            end = begin + 1 if not (isinstance(begin, int) and begin == -1) else _ALL
-            dropped.append(axis)
-        else:
-            begin = (0 if step > 0 else -1) if begin_mask[axis] else begin
-            end = (_ALL if step > 0 else -_ALL) if end_mask[axis] else end
-            if begin_mask[axis] and end_mask[axis] and step == 1:
-                continue
-        first.append(begin)
-        last.append(end)
-        steps.append(step)
-        axes.append(axis)
-    made = _cut(x, first, last, steps, axes) if axes else x
-    return op.squeeze(made, axis=dropped) if dropped else made
-
-
-def _single(begin, size):
-    if isinstance(begin, Dim):
-        return begin
-    if isinstance(size, int):
-        begin = begin + size if begin < 0 else begin
-        if not 0 <= begin < size:
-            raise Refused(f"it takes element {begin} of an axis with {size}")
-    return begin
-
-
-def _cut(x: Expr, begins, ends, strides, axes) -> Expr:
-    if any(isinstance(one, Dim) for one in [*begins, *ends]):
-        raise refuse_open("the part that it takes")
-    return op.strided_slice(x, begin=begins, end=ends, strides=strides, axes=axes)
-
-
-def _bounds(c: Operation, begin_mask, end_mask, squeeze_mask) -> tuple[Expr, Expr]:
-    """Returns begins and ends that are computed at run time, for dyn.strided_slice and strided_set."""
-    sizes = c.constant(np.asarray([known(one, "a part of it") for one in c.shape]), "int64")
-    zero = number(0, "int64")
-    begin, end = (cast(c.expr(one), "int64") for one in ("begin", "end"))
-    begin, end = (op.where(op.less(one, zero), op.add(one, sizes), one) for one in (begin, end))
-    begin = op.where(c.constant(np.asarray(begin_mask)), op.zeros_like(begin), begin)
-    end = op.where(c.constant(np.asarray(end_mask)), sizes, end)
-    end = op.where(c.constant(np.asarray(squeeze_mask)), op.add(begin, number(1, "int64")), end)
-    return begin, end
-
-
-def _sliced_at_run_time(c: Operation, strides, begin_mask, end_mask, squeeze_mask) -> Expr:
-    if any(one < 0 for one in strides):
-        raise refuse_open("a part of it that is taken backwards")
-    begin, end = _bounds(c, begin_mask, end_mask, squeeze_mask)
-    declared, _ = c.result()
-    kept = [axis for axis, one in enumerate(squeeze_mask) if not one]
-    if len(kept) == len(declared) and all(one is not None for one in declared):
-        # The file gives the sizes of the result: it takes the elements from the first one on.
-        made = c.x
-        wanted = dict(zip(kept, declared, strict=True))
-        for axis in range(c.rank):
-            if begin_mask[axis] and wanted.get(axis) == c.shape[axis] and strides[axis] == 1:
-                continue
-            first = op.take(begin, number(axis, "int64"), axis=0)
-            count = wanted.get(axis, 1)
-            places = op.add(c.constant(np.arange(count) * strides[axis], "int64"), first)
-            made = op.take(made, places, axis=axis, mode="clip")
-        dropped = [axis for axis, one in enumerate(squeeze_mask) if one]
-        return op.squeeze(made, axis=dropped) if dropped else made
-    made = op.dyn.strided_slice(c.x, begin, end, c.constant(np.asarray(strides), "int64"))
-    dropped = [axis for axis, one in enumerate(squeeze_mask) if one]
-    return op.squeeze(made, axis=dropped) if dropped else made
-
-
-def slice_by_size(c: Operation):
-    rank = c.rank
-    if not c.is_known("size"):
-        raise refuse_open("`size`")
-    sizes, own = c.sizes("size"), c.shape
-    if len(sizes) != rank:
-        raise Refused(f"it slices {len(sizes)} axes of a tensor that has {rank}")
-    if not c.is_known("begin"):
-        begin = cast(c.expr("begin"), "int64")
-        made = c.x
-        for axis, size in enumerate(sizes):
-            if size == own[axis]:
-                continue
-            if isinstance(size, Dim) or size < 0:
-                return _rest_at_run_time(c, begin, sizes)
-            first = op.take(begin, number(axis, "int64"), axis=0)
-            made = op.take(made, op.add(c.constant(np.arange(size), "int64"), first), axis=axis, mode="clip")
-        return made
-    begins = c.sizes("begin")
-    ends = [_ALL if not isinstance(one, Dim) and one == -1 else first + one
-            for first, one in zip(begins, sizes, strict=True)]  # fmt: skip
-    return _cut(c.x, begins, ends, [1] * rank, list(range(rank)))
-
-
-def _rest_at_run_time(c: Operation, begin: Expr, sizes: list) -> Expr:
-    """Returns a part from places that are computed at run time, with axes that go to their ends."""
-    own = c.constant(np.asarray([known(one, "a part of it") for one in c.shape]), "int64")
-    taken = c.constant(np.asarray([known(one, "a part of it") for one in sizes]), "int64")
-    end = op.where(op.less(taken, number(0, "int64")), own, op.add(begin, taken))
-    return op.dyn.strided_slice(c.x, begin, end, c.constant(np.ones(c.rank), "int64"))
-
-
-def slice_update(c: Operation):
-    rank = c.rank
-    strides = c.ints("stride", [1] * rank)
-    begin_mask, end_mask, squeeze_mask = (_masks(c, f"{one}_mask", rank) for one in ("begin", "end", "squeeze"))
-    begin, end = _bounds(c, begin_mask, end_mask, squeeze_mask)
-    update = expanded(c.expr("update"), [axis for axis, one in enumerate(squeeze_mask) if one])
-    if any(one < 1 for one in strides):
-        raise Refused("it writes backwards")
-    folded = [c.importer.folded(one) for one in (begin, end)]
-    if all(one is not None for one in folded):
-        begin, end = (c.constant(one) for one in folded)
-    return op.strided_set(c.x, cast(update, c.dtype), begin, end, c.constant(np.asarray(strides), "int64"))
-
-
-def sliding_windows(c: Operation):
-    return f.windows_along(c.x, c.axis("axis"), c.window("size"), c.window("stride", 1))
-
-
 # --- rearranged elements ----------------------------------------------------------------------------------------------
 def tile(c: Operation):
     if not c.is_known("reps"):
@@ -389,6 +231,18 @@ def blocks(function, name: str, mode: str):
     return lambda c: function(c.x, block_size=c.window(name), layout="NCHW", mode=mode)
 
 
+def pixel_unshuffle(c: Operation):
+    """(N, C, H * r, W * r) to (N, C * r * r, H, W), the places in a block behind the channels."""
+    factor, x = c.window("downscale_factor"), c.with_axes(4)
+    count, channels = c.shape[:2]
+    height, width = (c.size(axis, "an image") for axis in (2, 3))
+    if height % factor or width % factor:
+        raise Refused(f"images of {height} x {width} have no blocks of {factor}")
+    apart = op.reshape(x, [count, channels, height // factor, factor, width // factor, factor])
+    made = op.transpose(apart, axes=[0, 1, 3, 5, 2, 4])
+    return op.reshape(made, [count, plain(channels * factor * factor), height // factor, width // factor])
+
+
 def space_to_batch(c: Operation):
     block = c.ints("block_shape")
     paddings = np.asarray(c.elements("paddings")).reshape(-1, 2).tolist()
@@ -445,79 +299,3 @@ def one_hot(c: Operation):
         return op.dyn.one_hot(indices, on, off, depth, axis=axis, dtype=dtype)
     depth = bounded(c.count("one_hot_vector_size"), 1 << 24, "`one_hot_vector_size`")
     return op.one_hot(indices, on, off, depth=depth, axis=axis, dtype=dtype)
-
-
-# --- elements by index ------------------------------------------------------------------------------------------------
-def gather(c: Operation):
-    c.ignore("validate_indices")
-    axis, batch = c.axis("axis", 0), c.int("batch_dims", 0)
-    indices = c.expr("indices")
-    batch = batch + len(shape_of(indices)) if batch < 0 else batch
-    return op.take(c.x, f.non_negative(_wide(indices), c.shape[axis]), axis=axis, batch_dims=batch, mode="clip")
-
-
-def _wide(indices: Expr) -> Expr:
-    """Returns indices of 16 or fewer bits with 32 bits."""
-    return cast(indices, "int32") if dtype_of(indices) not in ("int32", "int64") else indices
-
-
-def gather_along_axis(c: Operation):
-    c.ignore("validate_indices")
-    axis = c.axis("axis", 0)
-    return op.gather(c.x, axis, f.non_negative(_wide(c.expr("indices")), c.shape[axis]))
-
-
-def gather_nd(c: Operation):
-    c.ignore("validate_indices")
-    return f.gathered_nd(c.x, _wide(c.expr("indices")), c.count("batch_dims", 0, 0))
-
-
-_MODES = ("update", "add", "sub", "mul", "div", "max", "min")
-
-
-def _data(c: Operation) -> Expr:
-    c.ignore("validate_indices")
-    return c.expr("data")
-
-
-def scatter(c: Operation):
-    """Slices along an axis at positions."""
-    data, indices, updates = _data(c), _wide(c.expr("indices")), c.expr("updates")
-    axis, rank = c.axis("axis", 0, len(shape_of(data))), len(shape_of(data))
-    extra = len(shape_of(indices))
-    indices = f.non_negative(indices, shape_of(data)[axis])
-    if axis:  # the axis moves to the front
-        data = op.transpose(data, axes=[axis, *range(axis), *range(axis + 1, rank)])
-        places = list(range(axis, axis + extra))
-        others = [one for one in range(rank - 1 + extra) if one not in places]
-        updates = op.transpose(updates, axes=[*places, *others])
-    made = f.scattered_nd(data, op.expand_dims(indices, axis=-1), updates, c.text("mode", "add", _MODES))
-    return op.transpose(made, axes=[*range(1, axis + 1), 0, *range(axis + 1, rank)]) if axis else made
-
-
-def scatter_along_axis(c: Operation):
-    data = _data(c)
-    axis = c.axis("axis", 0, len(shape_of(data)))
-    return f.scattered_along(data, _wide(c.expr("indices")), c.expr("updates"), axis, c.text("mode", "add", _MODES))
-
-
-def scatter_nd(c: Operation):
-    return f.scattered_nd(_data(c), _wide(c.expr("indices")), c.expr("updates"), c.text("mode", "add", _MODES))
-
-
-def topk(c: Operation):
-    count = c.count("k", 1)
-    c.ignore("sort")
-    axis, dtype = c.axis("axis", -1), TYPES[c.text("output_indices_dtype", "int32", tuple(TYPES))]
-    values_only = not c.flag("return_indices", True)
-    made = op.topk(c.x, k=min(count, c.size(axis, "`k`")), axis=axis, ret_type="both", is_ascend=c.flag("ascending"),
-                   dtype="int32")  # fmt: skip
-    return [made[0]] if values_only else [made[0], cast(made[1], dtype)]
-
-
-def argsort(c: Operation):
-    return op.argsort(c.x, axis=c.axis("axis", -1), is_ascend=c.flag("ascending"), dtype="int32")
-
-
-def non_zero(c: Operation):
-    return op.cast(op.argwhere(op.not_equal(c.x, c.number(0)) if c.dtype != "bool" else c.x), "int32")

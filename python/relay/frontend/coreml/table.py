@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import op
 from ..shared.problems import Refused
-from . import compressed, control, image, operations, recurrent, shape, windows
+from . import compressed, control, image, index, operations, parts, recurrent, shape, windows
 from . import functions as f
 from .layer_table import LAYERS as LAYERS
 from .operations import binary, logical, unary, with_epsilon, with_parameters
@@ -77,7 +77,7 @@ OPERATIONS = {
     "rnn": recurrent.rnn,
     "scaled_dot_product_attention": operations.attention,
     # --- shapes and places ---
-    "argsort": shape.argsort,
+    "argsort": index.argsort,
     "band_part": shape.band_part,
     "batch_to_space": shape.batch_to_space,
     "concat": shape.concat,
@@ -87,34 +87,34 @@ OPERATIONS = {
     "fill": shape.fill,
     "fill_like": shape.fill_like,
     "flatten2d": shape.flatten2d,
-    "gather": shape.gather,
-    "gather_along_axis": shape.gather_along_axis,
-    "gather_nd": shape.gather_nd,
-    "non_zero": shape.non_zero,
+    "gather": index.gather,
+    "gather_along_axis": index.gather_along_axis,
+    "gather_nd": index.gather_nd,
+    "non_zero": index.non_zero,
     "one_hot": shape.one_hot,
     "pad": shape.pad,
     "pixel_shuffle": shape.blocks(op.nn.depth_to_space, "upscale_factor", "CRD"),
-    "pixel_unshuffle": shape.blocks(op.nn.space_to_depth, "downscale_factor", "CRD"),
+    "pixel_unshuffle": shape.pixel_unshuffle,
     "range_1d": shape.range_1d,
     "reshape": shape.reshape,
     "reshape_like": shape.reshape_like,
     "reverse": shape.reverse,
     "reverse_sequence": shape.reverse_sequence,
-    "scatter": shape.scatter,
-    "scatter_along_axis": shape.scatter_along_axis,
-    "scatter_nd": shape.scatter_nd,
+    "scatter": index.scatter,
+    "scatter_along_axis": index.scatter_along_axis,
+    "scatter_nd": index.scatter_nd,
     "shape": shape.shape,
-    "slice_by_index": shape.slice_by_index,
-    "slice_by_size": shape.slice_by_size,
-    "slice_update": shape.slice_update,
-    "sliding_windows": shape.sliding_windows,
+    "slice_by_index": parts.slice_by_index,
+    "slice_by_size": parts.slice_by_size,
+    "slice_update": parts.slice_update,
+    "sliding_windows": parts.sliding_windows,
     "space_to_batch": shape.space_to_batch,
     "space_to_depth": shape.blocks(op.nn.space_to_depth, "block_size", "DCR"),
     "split": shape.split,
     "squeeze": shape.squeeze,
     "stack": shape.stack,
     "tile": shape.tile,
-    "topk": shape.topk,
+    "topk": index.topk,
     "transpose": shape.transpose,
     # --- images ---
     "affine": image.affine,
