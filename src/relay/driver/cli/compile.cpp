@@ -183,11 +183,11 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_option(
           "--emit", options->emit,
-          "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
-          "C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for browsers and Node "
-          "(docs/webassembly.md). Default: by the file name, so for .so, obj for .o, c for .c, otherwise "
+          "Kind of the output. artifact: program, kernels and weights; so, obj, a, c: the kernels only, a as "
+          "a static library, c as C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for browsers and Node "
+          "(docs/webassembly.md). Default: by the file name, so for .so, obj for .o, a for .a, c for .c, otherwise "
           "artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "c-project", "wasm"}));
+      ->check(CLI::IsMember({"artifact", "so", "obj", "a", "c", "c-project", "wasm"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
