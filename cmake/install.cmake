@@ -41,7 +41,7 @@ install(EXPORT relayCTargets NAMESPACE relay:: DESTINATION "${package_dir}" COMP
 file(RELATIVE_PATH pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/relay-runtime.pc.in relay-runtime.pc @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/relay-runtime.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT runtime)
-install(FILES src/relay/runtime/relay_c.h src/relay/runtime/relay_external.h
+install(FILES src/relay/runtime/relay_c.h src/relay/runtime/relay_cpp.h src/relay/runtime/relay_external.h
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/relay/runtime" COMPONENT runtime)
 
 include(CMakePackageConfigHelpers)

@@ -72,7 +72,7 @@ def test_the_face_detector_finds_the_face(browser, tmp_path):
         boxes = page.evaluate("demo.boxes")
         opened.picture("face")
         assert len(boxes) == 1 and boxes[0]["score"] > 0.99
-        # As examples/demo/demo.py finds it: from pixels (179, 64) to (274, 179) of 512 x 384.
+        # The box of examples/demo/demo.py: pixels (179, 64) to (274, 179) of 512 x 384.
         assert overlap(boxes[0]["box"], [0.35, 0.165, 0.535, 0.466]) > 0.9
         assert "1 box above 70 %" in page.inner_text("#outputs") and opened.said == []
 

@@ -37,9 +37,10 @@ REPLACEMENTS = {
     "tvm.relay.analysis.operations_distribution": "relay.analysis.analyze_operations_distribution",
     "tvm.relay.backend": "relay.compile() compiles; relay.create_executor() runs programs",
     "tvm.relay.debug": "relay.evaluate() returns values; relay.analysis.extract_intermediate_expr() extracts one",
-    "tvm.relay.frontend": "import models from Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, OneFlow, ONNX, PaddlePaddle, "
-    "PyTorch, TensorFlow or TFLite: tvm.relay.frontend.from_caffe, from_caffe2, from_coreml, from_darknet, from_keras, "
-    "from_mxnet, from_oneflow, from_onnx, from_paddle, from_pytorch, from_tensorflow, from_tflite",
+    "tvm.relay.frontend": "import models from Caffe, Caffe2, Core ML, DarkNet, Keras, MXNet, OneFlow, ONNX, "
+    "PaddlePaddle, PyTorch, TensorFlow or TFLite: tvm.relay.frontend.from_caffe, from_caffe2, from_coreml, "
+    "from_darknet, from_keras, from_mxnet, from_oneflow, from_onnx, from_paddle, from_pytorch, from_tensorflow, "
+    "from_tflite",
     "tvm.relay.frontend.change_datatype": "relay.transform.ChangeDatatype",
     "tvm.relay.op.contrib": "define your own pattern tables: relay.byoc.register_pattern_table",
     "tvm.relay.op.memory": "memory is planned when a program is built",

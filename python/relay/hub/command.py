@@ -1,4 +1,4 @@
-"""The command line of the hub: relay hub push|pull|ls|show."""
+"""The command line of the hub: relay hub push|pull|ls|show|sign|verify|minisign-key."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from ..errors import CompileError, bad_option
+from . import minisign
 from .card import card_of
 from .layouts import Reference, places_in, published_at
 from .pull import pull
@@ -56,6 +57,16 @@ def _parser() -> argparse.ArgumentParser:
     add = verbs.add_parser("show", help="show the card of a model").add_argument
     add("place", metavar="PLACE")
     add("--json", action="store_true", help="print the manifest as JSON")
+    add = verbs.add_parser(
+        "sign", help="sign a file or a folder, such as a C project, in minisign's format"
+    ).add_argument
+    add("path")
+    add("--key", required=True, help="private key of Ed25519 in PEM")
+    add = verbs.add_parser("verify", help="check the signature of a file or a folder").add_argument
+    add("path")
+    add("--trust", required=True, metavar="KEY", help="public key, in PEM or a file of minisign")
+    add = verbs.add_parser("minisign-key", help="print a public key as a file of minisign").add_argument
+    add("key", help="public key in PEM")
     return parser
 
 
@@ -108,6 +119,12 @@ def _run(given: argparse.Namespace) -> None:
         print("\n".join([*pulled.notes, f"run it with: relay run {pulled.artifact}"]))
     elif given.verb == "ls":
         _list(given.folder)
+    elif given.verb == "sign":
+        print("\n".join(minisign.sign(given.path, given.key)))
+    elif given.verb == "verify":
+        print(f"{given.path}: signed by {given.trust}, {minisign.verify(given.path, given.trust)}")
+    elif given.verb == "minisign-key":
+        print(minisign.Key.read(given.key).text(), end="")
     else:
         found = published_at(Reference.of(given.place))
         print((found.manifest.to_bytes().decode() if given.json else card_of(found.manifest)).rstrip())

@@ -10,7 +10,7 @@ from ..errors import bad_option, wrong_input
 from .files import corrupt, json_bytes, json_of, small_bytes
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,26 +36,32 @@ def _check_package() -> None:
         ) from error
 
 
-def sign(digest: str, key_path: str) -> Signature:
-    """Returns the signature of a digest by the private key in a PEM file without a password."""
+def private_key(path: str) -> Ed25519PrivateKey:
+    """Returns the private key in a PEM file without a password."""
     _check_package()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+    help = "openssl genpkey -algorithm ed25519 -out key.pem"
     try:
-        key = serialization.load_pem_private_key(small_bytes(key_path), None)
+        key = serialization.load_pem_private_key(small_bytes(path), None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise bad_option(
-            f"{key_path} is not a private key in PEM without a password",
-            "openssl genpkey -algorithm ed25519 -out key.pem",
-        ) from error
+        raise bad_option(f"{path} is not a private key in PEM without a password", help) from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise bad_option(f"{key_path} is not a key of Ed25519", "openssl genpkey -algorithm ed25519 -out key.pem")
+        raise bad_option(f"{path} is not a key of Ed25519", help)
+    return key
+
+
+def sign(digest: str, key_path: str) -> Signature:
+    """Returns the signature of a digest by the private key in a PEM file without a password."""
+    key = private_key(key_path)
     return Signature(key.public_key().public_bytes_raw(), key.sign(_signed_text(digest)))
 
 
-def _public_key(path: str) -> Ed25519PublicKey:
+def public_key(path: str) -> Ed25519PublicKey:
+    """Returns the public key in a PEM file."""
+    _check_package()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -77,7 +83,7 @@ def check_trusted(digest: str, signatures: list[Signature], trusted: list[str], 
     from cryptography.exceptions import InvalidSignature
 
     for path in trusted:
-        key = _public_key(path)
+        key = public_key(path)
         for one in signatures:
             if one.key != key.public_bytes_raw():
                 continue

@@ -196,13 +196,13 @@ class Compiled:
 
     def emit(self, stage: str, which: str | int = "") -> str:
         """Returns a stage as text: "relay" or "program" of the whole model, or "te", "schedule", "loop", "c", "llvm",
-        "asm" or "ptx" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts the text
-        of "schedule"."""
+        "asm" or "ptx" of all groups and kernels, or only of `which`, a name or number. compile(schedules=...) accepts
+        the text of "schedule"."""
         return self._core.stage(stage, str(which))
 
     def save(self, path: str | os.PathLike[str], form: str | None = None) -> None:
-        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj", "c" or "ptx".
-        Without a form, the file name decides: .so, .o, .c and .ptx are kernels, all others artifacts."""
+        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj", "a", "c", "ptx".
+        Without a form, the file name decides: .so, .o, .a, .c and .ptx are kernels, all others artifacts."""
         self._core.save(os.fspath(path), form or "")
 
     def __reduce__(self):

@@ -20,6 +20,7 @@ namespace relay::codegen {
 enum class CodeForm : uint8_t {
   SharedLibrary,  // without undefined symbols
   Object,         // relocatable
+  Archive,        // of relocatable objects, a static library
   Source,         // text for another compiler
   Artifact,       // the form that artifacts contain, and that the runtime loads
 };

@@ -400,9 +400,9 @@ static std::string interface_text(const ir::Module& module) {
 }
 
 static constexpr std::pair<FileForm, const char*> form_names[] = {
-    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
-    {FileForm::CSource, "c"},         {FileForm::Ptx, "ptx"},          {FileForm::CProject, "c-project"},
-    {FileForm::JsPackage, "wasm"}};
+    {FileForm::Artifact, "artifact"},  {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
+    {FileForm::Archive, "a"},          {FileForm::CSource, "c"},        {FileForm::Ptx, "ptx"},
+    {FileForm::CProject, "c-project"}, {FileForm::JsPackage, "wasm"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
@@ -420,6 +420,7 @@ FileForm form_for(const std::string& path) {
   if (path.ends_with(".so")) return FileForm::SharedLibrary;
   if (path.ends_with(".o")) return FileForm::Object;
   if (path.ends_with(".ptx")) return FileForm::Ptx;
+  if (path.ends_with(".a")) return FileForm::Archive;
   return path.ends_with(".c") ? FileForm::CSource : FileForm::Artifact;
 }
 
@@ -454,9 +455,10 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
     RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));
     return write_file(path, text);
   }
-  RELAY_ASSIGN(std::string bytes,
-               backend->emit(compiled.built.kernels, nullptr,
-                             form == FileForm::Object ? codegen::CodeForm::Object : codegen::CodeForm::SharedLibrary));
+  const codegen::CodeForm code = form == FileForm::Object    ? codegen::CodeForm::Object
+                                 : form == FileForm::Archive ? codegen::CodeForm::Archive
+                                                             : codegen::CodeForm::SharedLibrary;
+  RELAY_ASSIGN(std::string bytes, backend->emit(compiled.built.kernels, nullptr, code));
   return write_file(path, bytes);
 }
 

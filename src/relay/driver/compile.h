@@ -136,16 +136,18 @@ enum class FileForm : uint8_t {
   Artifact,       // the whole program, its code and constants, as loaded by `relay run` and the C interface
   SharedLibrary,  // only the kernels
   Object,
+  Archive,
   CSource,  // as C99
   Ptx,      // as PTX, if the target is a GPU of NVIDIA
   // Folders with the whole program, which save() does not write:
   CProject,   // as C99 (c_project.h)
   JsPackage,  // as WebAssembly, for browsers and Node (js_package.h)
 };
-const char* name(FileForm form);                             // "artifact", "so", "obj", "c", "ptx", "c-project", "wasm"
+// "artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm"
+const char* name(FileForm form);
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
-// The form that the name of a file asks for: a shared library for .so, an object for .o, C for .c, PTX for
-// .ptx, else an artifact.
+// The form that the name of a file asks for: a shared library for .so, an object for .o, an archive for .a, C for .c,
+// PTX for .ptx, else an artifact.
 FileForm form_for(const std::string& path);
 // `tier`: of the code in the file, which is full for people.
 Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier = runtime::Tier::Full);

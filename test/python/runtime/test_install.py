@@ -4,11 +4,11 @@ import shutil
 import subprocess
 
 import pytest
-from programs import DENSE, ROOT
+from installed import install_runtime
+from programs import DENSE
 
 import relay
 
-BUILD = ROOT / "build" / "release"
 SOURCE = """
 #include <relay/runtime/relay_c.h>
 #include <stdio.h>
@@ -149,12 +149,7 @@ int main(int argc, char** argv) {
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    if not list(BUILD.glob("librelay_runtime.so*")) or not shutil.which("cmake"):
-        pytest.skip("the shared library is not built")
-    prefix = tmp_path_factory.mktemp("prefix")
-    subprocess.run(
-        ["cmake", "--install", BUILD, "--component", "runtime", "--prefix", prefix], check=True, capture_output=True
-    )
+    prefix = install_runtime(tmp_path_factory.mktemp("prefix"))
     (prefix / "app.c").write_text(SOURCE)
     relay.compile(relay.parse(DENSE)).save(prefix / "dense.rart")
     return prefix

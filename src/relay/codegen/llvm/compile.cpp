@@ -172,8 +172,7 @@ static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const 
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
                build_module(prepare_all(kernels), functions, target, context, machine.get()));
   if (assembly) {
-    return machine ? assembly_of(*module, *machine)
-                   : foreign_code(*module, target, true);
+    return machine ? assembly_of(*module, *machine) : foreign_code(*module, target, true);
   }
   std::string text;
   llvm::raw_string_ostream stream(text);

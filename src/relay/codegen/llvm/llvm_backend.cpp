@@ -191,7 +191,11 @@ Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, con
         DiagnosticKind::bad_option,        format("code for {} has no source text", target_.name), {}, {}, {},
         "write C source instead: --emit c"};
   if (form == CodeForm::Artifact) form = CodeForm::SharedLibrary;
-  if (form == CodeForm::Object && !is_linked_) return foreign_object(kernels, target_);
+  if (!is_linked_ && (form == CodeForm::Object || form == CodeForm::Archive)) {
+    RELAY_ASSIGN(const std::string object, foreign_object(kernels, target_));
+    const std::string_view objects[] = {object};
+    return link_file(objects, form);
+  }
   RELAY_ASSIGN(const std::vector<JobRef> jobs, finished(kernels, functions));
   std::vector<std::string_view> objects;
   for (const JobRef& job : jobs) objects.push_back(*job->object);

@@ -1,4 +1,4 @@
-// Kernels as files: a relocatable object, or a self-contained shared library.
+// Kernels as files: a relocatable object, an archive of objects, or a self-contained shared library.
 #include <lld/Common/Driver.h>
 #include <llvm/Object/ArchiveWriter.h>
 #include <llvm/Support/raw_ostream.h>
@@ -15,6 +15,19 @@ LLD_HAS_DRIVER(elf)
 LLD_HAS_DRIVER(wasm)
 
 namespace relay::codegen {
+
+// The archive of object files, with an index of their symbols. Members have no dates, owners or paths, so that the same
+// objects give the same bytes.
+static Result<std::string> archive_of(std::span<const std::string_view> objects) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < objects.size(); ++i) names.push_back(format("kernel_{}.o", i));
+  std::vector<llvm::NewArchiveMember> members;
+  for (size_t i = 0; i < objects.size(); ++i) members.emplace_back(llvm::MemoryBufferRef(objects[i], names[i]));
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive = llvm::writeArchiveToBuffer(
+      members, llvm::SymtabWritingMode::NormalSymtab, llvm::object::Archive::K_GNU, true, false);
+  RELAY_CHECK(archive, "an archive of kernels failed: {}", llvm::toString(archive.takeError()));
+  return (*archive)->getBuffer().str();
+}
 
 Result<std::string> link(Linker linker, std::span<const std::string_view> objects,
                          const std::vector<std::string>& arguments) {
@@ -51,6 +64,7 @@ Result<std::string> link(Linker linker, std::span<const std::string_view> object
 
 Result<std::string> link_file(std::span<const std::string_view> objects, CodeForm form) {
   if (form == CodeForm::Object && objects.size() == 1) return std::string(objects[0]);
+  if (form == CodeForm::Archive) return archive_of(objects);
   const bool is_wasm = objects[0].starts_with(std::string_view("\0asm", 4));
   if (is_wasm && form != CodeForm::Object)
     return Diagnostic{DiagnosticKind::not_supported,

@@ -210,18 +210,20 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
           "--memory-limit", options.memory_limit,
           "C project, wasm: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
       ->type_name("SIZE");
-  verb.add_option("--memory", options.memories,
-                  "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the "
-                  "workspace; arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
+  verb.add_option(
+          "--memory", options.memories,
+          "C project: memories and their sizes, fastest first: sram=128K,psram=2M,flash=1M. The first is the "
+          "workspace; arrays that do not fit are in the next. Names that begin with flash or rom hold constants")
       ->type_name("NAME=SIZE,..")
       ->excludes("--memory-limit");
   verb.add_option("--max", options.most,
                   "C project: upper bound of a size that is known only at run time, checked at each run: n=128 (repeat "
                   "for more)")
       ->type_name("NAME=N");
-  verb.add_option("--arena", options.arena,
-                  "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
-                  "with a status code. Default: the need of the recorded run")
+  verb.add_option(
+          "--arena", options.arena,
+          "C project of a program with functions: memory for values and frames: 64K. A run that needs more ends "
+          "with a status code. Default: the need of the recorded run")
       ->type_name("SIZE");
   verb.add_option("--input", options.inputs,
                   "C project, wasm: input of its self-test, as of relay run: NAME=FILE.npy, NAME=0.5; others are "
@@ -247,11 +249,11 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_option(
           "--emit", options->emit,
-          "Kind of the output. artifact: program, kernels and weights; so, obj, c: the kernels only, c as "
-          "C99; ptx: kernels for GPUs of NVIDIA; c-project: the whole network as C99 (docs/c-projects.md); wasm: "
-          "a package for browsers and Node (docs/webassembly.md). Default: by the file name, so for .so, obj "
-          "for .o, c for .c, ptx for .ptx, otherwise artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "c", "ptx", "c-project", "wasm"}));
+          "Kind of the output. artifact: program, kernels and weights; so, obj, a, c, ptx: the kernels only, a as a "
+          "static library, c as C99, ptx for GPUs of NVIDIA; c-project: the whole network as C99 (docs/c-projects.md); "
+          "wasm: a package for browsers and Node (docs/webassembly.md). Default: by the file name, so for .so, obj for "
+          ".o, a for .a, c for .c, ptx for .ptx, otherwise artifact")
+      ->check(CLI::IsMember({"artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
