@@ -2,12 +2,17 @@
 // the same comments in the same order, and reads as the same program.
 #include "relay/text/format.h"
 
+#include <cstring>
+
 #include "input.h"
 #include "relay/text/pieces.h"
 #include "relay/text/text.h"
 
 namespace relay {
 namespace {
+
+// Longer programs only take longer: every mistake on a line is rendered with the whole line.
+constexpr size_t most_bytes = 4096;
 
 using SharedSource = std::shared_ptr<const Source>;
 
@@ -29,16 +34,19 @@ std::vector<std::string> comments_of(const SharedSource& source) {
   return comments;
 }
 
-// The program with a comment before every piece, of the kind that a bit of `choice` tells.
+// The program with a comment in every gap between its pieces, of the kind that a bit of `choice` tells. A name such as
+// nn.relu has pieces without gaps.
 std::string with_comments(const SharedSource& source, uint8_t choice) {
   std::string text;
-  size_t at = 0, count = 0;
+  size_t at = 0, end = 0, count = 0;
   for (const text::Piece& piece : pieces_of(source)) {
     text += source->text.substr(at, piece.begin - at);
-    if (piece.kind != text::Tok::End)
+    const bool is_gap = piece.begin > end || (end > 0 && std::strchr("(,;{[=", source->text[end - 1]));
+    if (is_gap && piece.kind != text::Tok::End)
       text += (choice >> (count % 8) & 1) ? format("/* {} */", count) : format("// {}\n", count);
     ++count;
     at = piece.begin;
+    end = piece.end;
   }
   return text + source->text.substr(at);
 }
@@ -63,7 +71,7 @@ void check_formatted(const SharedSource& source) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace relay;
-  if (size == 0) return 0;
+  if (size == 0 || size > most_bytes) return 0;
   const SharedSource source = source_of(std::string(readers::text_of(data + 1, size - 1)));
   check_formatted(source);
   if (text::formatted(source)) check_formatted(source_of(with_comments(source, data[0])));

@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "test" / "hostile"))
 SUFFIXES = {
     "onnx": (".onnx",),
     "tflite": (".tflite",),
+    "format": (".relay",),
     "relay": (".relay",),
     "artifact": (".rart",),
     "npy": (".npy", ".npz"),
@@ -20,6 +21,7 @@ SUFFIXES = {
 FAMILIES = {
     "onnx": "model.",
     "tflite": "lite.",
+    "format": "program.",
     "relay": "program.",
     "artifact": "artifact.",
     "npy": "array.",

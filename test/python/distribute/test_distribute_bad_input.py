@@ -107,9 +107,9 @@ def test_workers_that_do_not_divide_the_ranks():
 
 
 def test_commands(capsys):
-    assert command.main(["train", "--workers=2", "absent.py"]) == 1
+    assert command.train(["--workers=2", "absent.py"]) == 1
     assert "there is no file absent.py" in capsys.readouterr().err
-    assert command.main(["train", "--workers=0", __file__]) == 1
+    assert command.train(["--workers=0", __file__]) == 1
     assert "0 workers and 3 restarts" in capsys.readouterr().err
 
 

@@ -76,9 +76,9 @@ def test_plans():
 
 
 def test_command(capsys):
-    assert command.main(["plan-cluster", "llama-3-8b", "--devices", "64", "--batch", "256", "--best", "2"]) == 0
+    assert command.plan_cluster(["llama-3-8b", "--devices", "64", "--batch", "256", "--best", "2"]) == 0
     written = capsys.readouterr().out.splitlines()
     assert written[0].startswith("Llama 3 8B: 8.0e9 parameters, 64 x H100 SXM, 256 sequences of 8192 tokens a step")
     assert len(written) >= 3 and "tokens/s" in written[1]
-    assert command.main(["plan-cluster", "llama-3-405b", "--devices", "8"]) == 1
+    assert command.plan_cluster(["llama-3-405b", "--devices", "8"]) == 1
     assert "does not fit on 8 devices of 80 GB" in capsys.readouterr().err
