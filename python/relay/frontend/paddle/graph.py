@@ -83,7 +83,8 @@ class Importer(NetworkImporter):
         if operation.blocks or operation.kind in control.KINDS:
             inputs = [name for name in inputs if name in self.values]
         outputs = [name for name in dict.fromkeys(operation.writes) if name in self.used]
-        if not outputs and not operation.blocks and operation.kind in self.table:
+        changes = operation.blocks or operation.kind == "write_to_array"
+        if not outputs and not changes and operation.kind in self.table:
             return 1  # an assertion, a print
         self.add(PaddleNode(operation.kind, operation.place, inputs, outputs, operation.attributes, operation))
         return 1
