@@ -69,6 +69,9 @@ class Importer(NetworkImporter):
     def run(self, block: Block) -> None:
         """Imports the operators of a block, which change the variables."""
         outer, self.block = self.block, block
+        for name, about in block.variables.items():  # lists begin empty; no operator of the protobuf form makes them
+            if about.is_list and name not in self.values and not name.startswith("%"):
+                self.values[name] = control.empty_list(about.dtype)
         operations, at = block.operations, 0
         while at < len(operations):
             at += self._step(operations, at)
