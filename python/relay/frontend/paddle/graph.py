@@ -69,6 +69,9 @@ class Importer(NetworkImporter):
     def run(self, block: Block) -> None:
         """Imports the operators of a block, which change the variables."""
         outer, self.block = self.block, block
+        for name, about in block.variables.items():  # lists begin empty; no operator of the protobuf form makes them
+            if about.is_list and name not in self.values and not name.startswith("%"):
+                self.values[name] = control.empty_list(about.dtype)
         operations, at = block.operations, 0
         while at < len(operations):
             at += self._step(operations, at)
@@ -83,7 +86,8 @@ class Importer(NetworkImporter):
         if operation.blocks or operation.kind in control.KINDS:
             inputs = [name for name in inputs if name in self.values]
         outputs = [name for name in dict.fromkeys(operation.writes) if name in self.used]
-        if not outputs and not operation.blocks and operation.kind in self.table:
+        changes = operation.blocks or operation.kind == "write_to_array"
+        if not outputs and not changes and operation.kind in self.table:
             return 1  # an assertion, a print
         self.add(PaddleNode(operation.kind, operation.place, inputs, outputs, operation.attributes, operation))
         return 1

@@ -109,7 +109,7 @@ def from_paddle(
         return _imported(described, _of_scope(scope, described), shape_dict, custom_operators), {}
     if hasattr(given, "forward") and hasattr(given, "state_dict"):
         with tempfile.TemporaryDirectory() as folder:
-            _save_layer(given, f"{folder}/net", shape_dict)
+            _save_layer(given, f"{folder}/inference", shape_dict)
             return from_paddle(folder, shape_dict, None, custom_operators)
     if hasattr(given, "global_block"):
         return _from_program(given, shape_dict, scope, custom_operators)
@@ -156,14 +156,15 @@ def _save_layer(layer, path: str, shapes: Mapping | None) -> None:
     """Writes a layer. Its inputs are those that it knows, or have the given shapes, in order."""
     import paddle
 
-    known = getattr(layer, "_input_spec", None) or getattr(layer.forward, "_function_spec", None)
     specs = None
-    if shapes and type(layer).__name__ != "TranslatedLayer":
+    if hasattr(layer, "_input_spec"):  # paddle.jit.load returned it
+        specs = layer._input_spec()
+    elif shapes:
         specs = [
             paddle.static.InputSpec([-1 if one is None else one for one in sizes], "float32", name)
             for name, sizes in shapes.items()
         ]
-    elif known is None:
+    elif getattr(layer.forward, "_function_spec", None) is None:
         raise wrong_input(f"the layer {type(layer).__name__} does not know the shapes of its inputs", GIVE_SHAPES)
     was_training = layer.training
     layer.eval()

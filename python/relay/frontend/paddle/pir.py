@@ -50,7 +50,15 @@ def program_of(name: str, content: bytes) -> Program:
         )
     regions = reader.entry(reader.entry(held, "program", dict), "regions", list)
     main = reader.block(reader.first(reader.entry(reader.first(regions), "blocks", list)), 0)
-    return Program(main, reader.inputs, [name for _, _, name in sorted(reader.results)])
+    results = [name for _, _, name in sorted(reader.results)]
+    return Program(main, reader.inputs, results or _unread(main))
+
+
+def _unread(main: Block) -> list[str]:
+    """Returns the first results of operators that no operator reads: those of a program from memory."""
+    read = {name for one in main.operations for name in one.reads}
+    found = [name for one in main.operations for name in next(iter(one.outputs.values()), [])]
+    return [name for name in found if name not in read]
 
 
 class _Reader:
