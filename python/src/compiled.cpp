@@ -10,7 +10,7 @@
 #include "relay/driver/ready_model.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
-#include "relay/driver/upgrade_at_exit.h"
+#include "relay/driver/upgrade.h"
 #include "relay/input/files.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/base/fork_guard.h"
-#include "relay/driver/upgrade_at_exit.h"
 #include "relay/external/generators.h"
 #include "relay/frontend/common/limits.h"
 #include "relay/input/files.h"

@@ -14,7 +14,6 @@
 
 #include "relay/base/fork_guard.h"
 #include "relay/base/interrupt.h"
-#include "relay/driver/upgrade_at_exit.h"
 
 namespace relay::driver {
 
@@ -182,7 +181,7 @@ std::unique_ptr<runtime::Upgrade> upgrade_with_cache(std::shared_ptr<runtime::Ke
 void finish_upgrades() {
   for (CodeUpgrade* one : CodeUpgrade::filling_cache()) {
     try {
-      (void)one->wait();  // the process ends: nobody asks for an error
+      (void)one->wait();  // errors are of no use at the end of the process
     } catch (const std::exception&) {
     }
   }
