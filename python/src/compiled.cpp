@@ -10,6 +10,7 @@
 #include "relay/driver/ready_model.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
+#include "relay/driver/upgrade.h"
 #include "relay/input/files.h"
 #include "relay/input/inputs.h"
 #include "relay/input/values.h"
@@ -375,7 +376,13 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("module", [](const PyCompiled& self) {
         return PyModule{need_compiled(self, "Relay program").module, {}, self.files};
       });
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(wait_for_left_work));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    {
+      nb::gil_scoped_release released;
+      driver::finish_upgrades();
+    }
+    wait_for_left_work();
+  }));
   add_session(m);
   m.def("output_names", [](const PyModule& m) { return m.output_names; }, nb::arg("module"));
   m.def("strings", [](const PyModule& m) { return strings_of(m.module); }, nb::arg("module"));

@@ -189,10 +189,12 @@ static Kernels compile_again(const std::string& path, Options options, const std
   return keep_full(model, full, options, since, request, open);
 }
 
-// Lets the executable exchange its code, if it is to and has fast code.
-static void plan_upgrade(ReadyModel& ready, const Options& options, CompileFull compile) {
-  if (options.run.tier == Tier::Auto && ready.executable->tier() == runtime::Tier::Fast)
-    ready.executable->set_upgrade(upgrade(ready.executable->code(), std::move(compile)));
+// Lets the executable exchange its code, if it is to and has fast code. `at_exit`: the process does not end before.
+static void plan_upgrade(ReadyModel& ready, const Options& options, CompileFull compile, bool at_exit) {
+  if (options.run.tier != Tier::Auto || ready.executable->tier() == runtime::Tier::Full) return;
+  const std::shared_ptr<runtime::KernelCode>& code = ready.executable->code();
+  ready.executable->set_upgrade(at_exit ? upgrade_with_cache(code, std::move(compile))
+                                        : upgrade(code, std::move(compile)));
 }
 
 // Compiles the model, and adds it to the cache if there is one. `keeps_fast`: also if its code is fast; then a later
@@ -226,14 +228,14 @@ static Status compile_into_cache(ReadyModel& out, Options options, double since,
       out.executable = out.compiled->executable = *loaded;
       out.compiled->report.tier = tier;
       out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
-      plan_upgrade(out, options, std::move(later));
+      plan_upgrade(out, options, std::move(later), false);
       return ok();
     }
     out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
   }
   RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
   out.executable = out.compiled->executable;
-  plan_upgrade(out, options, std::move(later));
+  plan_upgrade(out, options, std::move(later), !keeps_fast);
   return ok();
 }
 
@@ -254,9 +256,10 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   if (cache) {
     RELAY_ASSIGN(bool found, find_in_cache(out, path, request, options, cache));
     if (found) {
-      plan_upgrade(out, options, [path, options, request, open = cache->opener()] {
-        return compile_again(path, options, request, open);
-      });
+      plan_upgrade(
+          out, options,
+          [path, options, request, open = cache->opener()] { return compile_again(path, options, request, open); },
+          true);
       return out;
     }
   }

@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "relay/base/fork_guard.h"
 #include "relay/base/interrupt.h"
@@ -58,8 +59,10 @@ void run(const std::shared_ptr<Work>& work) {
 
 class CodeUpgrade final : public runtime::Upgrade {
  public:
-  CodeUpgrade(std::shared_ptr<runtime::KernelCode> code, CompileFull compile)
-      : work_(new Work{.code = std::move(code), .compile = std::move(compile)}) {}
+  CodeUpgrade(std::shared_ptr<runtime::KernelCode> code, CompileFull compile, bool fills_cache)
+      : fills_cache_(fills_cache), work_(new Work{.code = std::move(code), .compile = std::move(compile)}) {
+    if (fills_cache) remember(this);
+  }
   ~CodeUpgrade() override {
     forget(this);
     stop();
@@ -119,7 +122,7 @@ class CodeUpgrade final : public runtime::Upgrade {
     generation_.store(now, std::memory_order_release);
   }
 
-  // --- all that have begun -------------------------------------------------------------------------------------------
+  // --- all that have begun, or will at the end of the process --------------------------------------------------------
   struct All {
     std::mutex mutex;
     std::set<CodeUpgrade*> begun;
@@ -128,6 +131,17 @@ class CodeUpgrade final : public runtime::Upgrade {
     static All* const one = new All;
     return *one;
   }
+
+ public:
+  static std::vector<CodeUpgrade*> filling_cache() {
+    std::lock_guard<std::mutex> lock(all().mutex);
+    std::vector<CodeUpgrade*> out;
+    for (CodeUpgrade* one : all().begun)
+      if (one->fills_cache_) out.push_back(one);
+    return out;
+  }
+
+ private:
   // At the end of the process, static objects that the work uses are destroyed.
   static void remember(CodeUpgrade* one) {
     static std::once_flag at_exit;
@@ -146,6 +160,7 @@ class CodeUpgrade final : public runtime::Upgrade {
     all().begun.erase(one);
   }
 
+  const bool fills_cache_;
   std::atomic<uint64_t> generation_{never};  // of the process in which the work has begun
   std::atomic<int> runs_{0};
   std::mutex mutex_;  // guards the following
@@ -156,7 +171,20 @@ class CodeUpgrade final : public runtime::Upgrade {
 }  // namespace
 
 std::unique_ptr<runtime::Upgrade> upgrade(std::shared_ptr<runtime::KernelCode> code, CompileFull compile) {
-  return std::make_unique<CodeUpgrade>(std::move(code), std::move(compile));
+  return std::make_unique<CodeUpgrade>(std::move(code), std::move(compile), false);
+}
+
+std::unique_ptr<runtime::Upgrade> upgrade_with_cache(std::shared_ptr<runtime::KernelCode> code, CompileFull compile) {
+  return std::make_unique<CodeUpgrade>(std::move(code), std::move(compile), true);
+}
+
+void finish_upgrades() {
+  for (CodeUpgrade* one : CodeUpgrade::filling_cache()) {
+    try {
+      (void)one->wait();  // errors are of no use at the end of the process
+    } catch (const std::exception&) {
+    }
+  }
 }
 
 }  // namespace relay::driver

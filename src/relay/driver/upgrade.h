@@ -18,5 +18,11 @@ namespace relay::driver {
 using CompileFull = std::function<Result<std::shared_ptr<const runtime::KernelLibrary>>()>;
 
 std::unique_ptr<runtime::Upgrade> upgrade(std::shared_ptr<runtime::KernelCode> code, CompileFull compile);
+// The same for work that also adds full code to the cache: a process finishes it before it ends, so that the next one
+// finds the model there.
+std::unique_ptr<runtime::Upgrade> upgrade_with_cache(std::shared_ptr<runtime::KernelCode> code, CompileFull compile);
+
+// Waits for the upgrades with the cache of all models that exist, and begins those that nothing else has begun.
+void finish_upgrades();
 
 }  // namespace relay::driver

@@ -113,6 +113,26 @@ def test_python_replaces_fast_code_in_the_cache(cached):
     assert again(*arrays()).tobytes() == model(*arrays()).tobytes()
 
 
+BUILT = """
+import numpy, sys
+import relay
+from relay.run.compiled import compiled_from
+model, _ = compiled_from({path!r}, [{path!r}], "a test 1", lambda: relay.parse(open({path!r}).read()))
+print(model.tier)
+for _ in range(int(sys.argv[1])): model(numpy.ones((1, 8, 24, 24), "f"), numpy.ones((8, 8, 3, 3), "f"))
+"""
+
+
+@pytest.mark.parametrize("runs", [0, 1, 3])
+def test_a_process_adds_full_code_before_it_ends(cached, runs):
+    script = BUILT.format(path=str(cached))
+    tiers = [
+        subprocess.run([sys.executable, "-c", script, str(runs)], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    assert tiers == ["fast\n", "full\n"]
+
+
 def test_an_unknown_tier(cached):
     with pytest.raises(relay.InputError, match="there is no tier 'quick'.*\n.*fast, full and auto"):
         relay.compile(relay.parse(PROGRAM), tier="quick")
