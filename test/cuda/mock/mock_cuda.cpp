@@ -180,7 +180,7 @@ RELAY_MOCK cu::Result cuMemAllocAsync(cu::Address* address, size_t bytes, cu::St
   RELAY_ENTER
   if (bytes == 0) return d.is_wrong("an allocation of 0 bytes");
   if (bytes > 1 << 20 && has("no-memory")) return cu::out_of_memory;
-  if (d.bytes + bytes > size_t{1} << 30) return cu::out_of_memory;
+  if (bytes > (size_t{1} << 30) - d.bytes) return cu::out_of_memory;
   *address = d.next_address;
   d.next_address += (bytes + 4095) / 4096 * 4096 + 4096;  // a gap, so that an access behind the end is found
   d.memory[*address].bytes.assign(bytes, 0xa5);

@@ -52,6 +52,17 @@ static loop::Kernel with_local_tiles(loop::Kernel kernel) {
   return kernel;
 }
 
+// Functions that kernels call, such as those of far angles, become part of them: a call would need a stack.
+static void inline_all(llvm::Module& module) {
+  for (llvm::Function& f : module) {
+    if (f.isDeclaration() || f.getCallingConv() == llvm::CallingConv::PTX_Kernel) continue;
+    f.removeFnAttr(llvm::Attribute::NoInline);
+    f.removeFnAttr(llvm::Attribute::OptimizeNone);
+    f.addFnAttr(llvm::Attribute::AlwaysInline);
+    f.setLinkage(llvm::GlobalValue::InternalLinkage);
+  }
+}
+
 static void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = false;
@@ -80,6 +91,7 @@ static Status with_module(std::span<const loop::Kernel> kernels, const TargetDes
     KernelEmitter(kernel, target, {}, *module).run_on_device(form.per_task);
   }
   verify_module(*module, kernels.empty() ? "no kernel" : "kernel " + kernels[0].name);
+  inline_all(*module);
   optimise(*module, *machine);
   use(*module, *machine);
   return ok();
