@@ -119,8 +119,8 @@ std::string ProgramWriter::self_test() const {
     size_t most = 0, number = 0;
     const std::string& name = inputs_[i].name;
     const std::string made = making(recording_.arguments[i], "input_" + name, 0, most, number);
-    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  static @_value v[{}];\n{}  return v[0];\n}}\n", name,
-                  most + 1, made);
+    out += format("\nstatic @_value make_{}(@_memory *memory) {{\n  static @_value v[{}];\n{}  return v[0];\n}}\n",
+                  name, most + 1, made);
   }
   for (size_t o = 0; o < outputs_.size(); ++o) {
     if (outputs_[o].is_tensor()) continue;
