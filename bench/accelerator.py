@@ -160,10 +160,10 @@ bytes a cycle from memory with a latency of 32 cycles, no other traffic. The net
 quantised by `relay.quantize()` to int8. Each result equals that of the same integer program on the CPU bit for bit.
 
 "Offloaded" is the share of the multiply-adds, where it was counted. The rest, such as the first convolution of 3
-channels, runs on the CPU and is not counted in the cycles. "Utilisation" is the ratio of the network's multiply-adds to those that the multipliers could do in
-all cycles. The last columns are the paper's: its time with the FPGA (for one image, or for an image of a batch), and
-its speed-up over the ARM processor alone. Its clock and its board are not certain, and its times include the ARM
-processor's part, so compare the ratios of the networks, not the milliseconds.
+channels, runs on the CPU and is not counted in the cycles. "Utilisation" is the ratio of the network's multiply-adds to
+those that the multipliers could do in all cycles. The last columns are the paper's: its time with the FPGA (for one
+image, or for an image of a batch), and its speed-up over the ARM processor alone. Its clock and its board are not
+certain, and its times include the ARM processor's part, so compare the ratios of the networks, not the milliseconds.
 
 {chr(10).join(lines)}
 
