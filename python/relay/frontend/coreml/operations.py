@@ -193,10 +193,10 @@ def l2_norm(c: Operation):
 
 
 def local_response_norm(c: Operation):
-    """As many channels on both sides: of an even window, the last one does not count, except in the divisor."""
-    size, alpha = c.window("size"), c.real("alpha", 1e-4)
-    width = size - 1 + size % 2
-    return op.nn.lrn(c.x, size=width, axis=1, bias=c.real("k", 1.0), alpha=alpha * width / size,
+    """Channels are the third axis from the end, as in (N, C, H, W)."""
+    if c.rank < 3:
+        raise Refused(f"its input has {c.rank} axes, not three or more")
+    return op.nn.lrn(c.x, size=c.window("size"), axis=c.rank - 3, bias=c.real("k", 1.0), alpha=c.real("alpha", 1e-4),
                      beta=c.real("beta", 0.75))  # fmt: skip
 
 
