@@ -193,7 +193,10 @@ def l2_norm(c: Operation):
 
 
 def local_response_norm(c: Operation):
-    return op.nn.lrn(c.x, size=c.window("size"), axis=1, bias=c.real("k", 1.0), alpha=c.real("alpha", 1e-4),
+    """Channels are the third axis from the end, as in (N, C, H, W)."""
+    if c.rank < 3:
+        raise Refused(f"its input has {c.rank} axes, not three or more")
+    return op.nn.lrn(c.x, size=c.window("size"), axis=c.rank - 3, bias=c.real("k", 1.0), alpha=c.real("alpha", 1e-4),
                      beta=c.real("beta", 0.75))  # fmt: skip
 
 
