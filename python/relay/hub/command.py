@@ -57,7 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     add = verbs.add_parser("show", help="show the card of a model").add_argument
     add("place", metavar="PLACE")
     add("--json", action="store_true", help="print the manifest as JSON")
-    add = verbs.add_parser("sign", help="sign a file or a folder, such as a C project, in minisign's format").add_argument
+    add = verbs.add_parser(
+        "sign", help="sign a file or a folder, such as a C project, in minisign's format"
+    ).add_argument
     add("path")
     add("--key", required=True, help="private key of Ed25519 in PEM")
     add = verbs.add_parser("verify", help="check the signature of a file or a folder").add_argument

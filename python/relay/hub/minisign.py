@@ -130,7 +130,9 @@ def verify(path: str, key_path: str) -> str:
         raise corrupt(f"{where} is not a signature of minisign", help)
     raw, whole, trusted = _decoded(lines[1]), _decoded(lines[3]), lines[2][len(begins[2]) :]
     if len(raw) != 74 or raw[:2] != _HASHED:
-        raise corrupt(f"{where} has a form that is not supported", "sign with minisign 0.10 or newer, or relay hub sign")
+        raise corrupt(
+            f"{where} has a form that is not supported", "sign with minisign 0.10 or newer, or relay hub sign"
+        )
     public = Ed25519PublicKey.from_public_bytes(key.public)
     try:
         public.verify(raw[10:], bytes.fromhex(_hash(signed, "blake2b")))
@@ -147,9 +149,15 @@ def _check_manifest(folder: str, text: str) -> None:
     names = list(_files_of(folder))
     for name in names:
         if name not in want:
-            raise corrupt(f"{os.path.join(folder, name)} is not in the signed manifest", "remove it, or sign the folder again")
+            raise corrupt(
+                f"{os.path.join(folder, name)} is not in the signed manifest", "remove it, or sign the folder again"
+            )
     for name, digest in want.items():
         if name not in names:
-            raise corrupt(f"{os.path.join(folder, name)} is in the signed manifest, but does not exist", "copy all files")
+            raise corrupt(
+                f"{os.path.join(folder, name)} is in the signed manifest, but does not exist", "copy all files"
+            )
         if _hash(os.path.join(folder, name), "sha256") != digest:
-            raise corrupt(f"{os.path.join(folder, name)} was changed after it was signed", "take it from the publisher again")
+            raise corrupt(
+                f"{os.path.join(folder, name)} was changed after it was signed", "take it from the publisher again"
+            )

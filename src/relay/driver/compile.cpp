@@ -361,8 +361,9 @@ static std::string interface_text(const ir::Module& module) {
 }
 
 static constexpr std::pair<FileForm, const char*> form_names[] = {
-    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"},   {FileForm::Object, "obj"}, {FileForm::Archive, "a"},
-    {FileForm::CSource, "c"},         {FileForm::CProject, "c-project"}, {FileForm::JsPackage, "wasm"}};
+    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
+    {FileForm::Archive, "a"},         {FileForm::CSource, "c"},        {FileForm::CProject, "c-project"},
+    {FileForm::JsPackage, "wasm"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)

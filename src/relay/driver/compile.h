@@ -133,8 +133,8 @@ enum class FileForm : uint8_t {
 };
 const char* name(FileForm form);                             // "artifact", "so", "obj", "a", "c", "c-project", "wasm"
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
-// The form that the name of a file asks for: a shared library for .so, an object for .o, an archive for .a, C for .c, else an
-// artifact.
+// The form that the name of a file asks for: a shared library for .so, an object for .o, an archive for .a, C for .c,
+// else an artifact.
 FileForm form_for(const std::string& path);
 Status save(const Compiled& compiled, FileForm form, const std::string& path);
 

@@ -184,7 +184,8 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
   verb->add_option(
           "--emit", options->emit,
           "Kind of the output. artifact: program, kernels and weights; so, obj, a, c: the kernels only, a as "
-          "a static library, c as C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for browsers and Node "
+          "a static library, c as C99; c-project: the whole network as C99 (docs/c-projects.md); wasm: a package for "
+          "browsers and Node "
           "(docs/webassembly.md). Default: by the file name, so for .so, obj for .o, a for .a, c for .c, otherwise "
           "artifact")
       ->check(CLI::IsMember({"artifact", "so", "obj", "a", "c", "c-project", "wasm"}));
