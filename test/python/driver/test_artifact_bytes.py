@@ -29,6 +29,7 @@ def test_the_same_bytes_everywhere(name, tmp_path):
         (work / "temporary").mkdir(parents=True)
         (work / "network.relay").write_text(NETWORK)
         options = ["--target", "haswell"] if "." in name else ["--emit", name]
+        threads = "1" if name == "n.rart" else threads  # an artifact's report has the number
         words = [PROGRAM, "compile", "network.relay", "-o", name, "--threads", threads, *options]
         environment = {**os.environ, "TMPDIR": str(work / "temporary")}
         done = subprocess.run(words, cwd=work, capture_output=True, text=True, env=environment, check=False)
