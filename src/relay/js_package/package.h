@@ -19,8 +19,8 @@ namespace relay::js_package {
 
 struct Options {
   std::string name = "model";  // of the package
-  std::string model;           // for the texts: the model's file
-  std::string version;         // of Relay
+  std::string model{};         // for the texts: the model's file
+  std::string version{};       // of Relay
   bool weights_file = false;   // weights in model.weights, instead of in the module
   int64_t memory_limit = 0;    // bytes of the workspace; 0: unlimited
 };

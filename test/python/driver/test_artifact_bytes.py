@@ -29,10 +29,10 @@ def test_the_same_bytes_everywhere(name, tmp_path):
         (work / "temporary").mkdir(parents=True)
         (work / "network.relay").write_text(NETWORK)
         options = ["--target", "haswell"] if "." in name else ["--emit", name]
-        done = subprocess.run(
-            [PROGRAM, "compile", "network.relay", "-o", name, "--threads", threads, *options],
-            cwd=work, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(work / "temporary")}, check=False,
-        )  # fmt: skip
+        threads = "1" if name == "n.rart" else threads  # an artifact's report has the number
+        words = [PROGRAM, "compile", "network.relay", "-o", name, "--threads", threads, *options]
+        environment = {**os.environ, "TMPDIR": str(work / "temporary")}
+        done = subprocess.run(words, cwd=work, capture_output=True, text=True, env=environment, check=False)
         assert done.returncode == 0, done.stderr
         made.append(files_of(work / name))
     assert made[0] and made[0] == made[1]

@@ -21,6 +21,7 @@ from ..._core import (
     post_order_visit,
 )
 from ..._core import Function as RelayFunction
+from ...data.values import from_value
 
 MOST_FOLDED = 4096  # elements that a converter reads as numbers
 
@@ -40,7 +41,7 @@ def _computed(value: Expr) -> np.ndarray | None:
     if free_vars(value) or not _is_small(value):
         return None
     module = IRModule({"main": RelayFunction([], value)})
-    return np.asarray(evaluate(module, [], "native"))
+    return np.asarray(from_value(evaluate(module, [], "native")))
 
 
 _MOST_EVALUATED = 1 << 22  # elements of all steps
