@@ -201,8 +201,8 @@ class Compiled:
         return self._core.stage(stage, str(which))
 
     def save(self, path: str | os.PathLike[str], form: str | None = None) -> None:
-        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj", "a", "c", "ptx".
-        Without a form, the file name decides: .so, .o, .a, .c and .ptx are kernels, all others artifacts."""
+        """Writes an artifact, which relay.load() and `relay run` read, or only the kernels: "so", "obj", "a", "c" or
+        "ptx". Without a form, the file name decides: .so, .o, .a, .c and .ptx are kernels, all others artifacts."""
         self._core.save(os.fspath(path), form or "")
 
     def __reduce__(self):
