@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT / "test/python/support"))
 import c_projects  # noqa: E402
 
 # Parts of messages of cases that cannot be C projects.
-REASONS = ("no control flow or functions", "known only at run time", "straight line of kernels", "depends on values")
+REASONS = ("known only at run time", "depends on values", "contains a function", "contains a reference")
 
 EXAMPLES, PROGRAMS = ROOT / "examples", ROOT / "test/anywhere/programs"
 # Programs with functions or with upper bounds of sizes, and the options of `relay compile`.

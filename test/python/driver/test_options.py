@@ -23,6 +23,7 @@ OWN_FLAGS = {
     "--json": "the form of the report",
     "--candidates": "a second result",
     **dict.fromkeys(["--name", "--weights-file", "--library-math", "--memory-limit", "--input"], "C projects"),
+    **dict.fromkeys(["--max", "--memory", "--arena"], "C projects"),
 }
 OWN_PARAMETERS = {
     "model": "the model itself",

@@ -89,7 +89,7 @@ int main(void) {
 
 def test_a_tree_lstm_over_a_tree_of_the_caller(tmp_path):
     model = ROOT / "examples/tree_lstm.relay"
-    said = run_main(c_projects.write(model, tmp_path / "project"), TREES)
+    said = run_main(c_projects.write(model, tmp_path / "project"), TREES, ["-O1"])
     got = np.array([line.split() for line in said.splitlines()], "float64").T
     vectors = (tmp_path / "project" / "test_vectors.h").read_text()
 
