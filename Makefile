@@ -240,6 +240,7 @@ build/test-wasm/ready: test/wasm/requirements.txt test/wasm/package.json
 test-wasm: build build/test-wasm/ready ## Run every operator's examples as WebAssembly in Node and wasmtime, the demo page in Chromium, and compare with ONNX Runtime Web; WASM='--on node'
 	@$(PYTHON) test/wasm/run.py $(WASM)
 	@$(PYTHON) test/wasm/run.py --first --on node --weights-file
+	@$(PYTHON) test/wasm/run.py --first --on wasmtime --target wasm32-relaxed
 	@PYTHONPATH=build/test-wasm $(PYTHON) -m pytest -q test/wasm
 	@$(PYTHON) test/wasm/compare.py
 
