@@ -247,8 +247,8 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
   if (name == "program") return runtime::str(*compiled.built.program);
   if (name == "relay") return text::str(compiled.module, {.version = false});
   const std::pair<const char*, driver::Stage> stages[] = {
-      {"te", driver::Stage::Te}, {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
-      {"c", driver::Stage::C},   {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly},
+      {"te", driver::Stage::Te},  {"schedule", driver::Stage::Schedule}, {"loop", driver::Stage::Loop},
+      {"c", driver::Stage::C},    {"llvm", driver::Stage::Llvm},         {"asm", driver::Stage::Assembly},
       {"ptx", driver::Stage::Ptx}};
   for (const auto& [known, value] : stages)
     if (name == known)

@@ -26,16 +26,20 @@ constexpr bool agree(cu::Result (*)(A...), R (*)(B...)) {
 #undef RELAY_CUDA_FUNCTION
 
 static_assert(int{cu::success} == int{CUDA_SUCCESS} && int{cu::out_of_memory} == int{CUDA_ERROR_OUT_OF_MEMORY});
-static_assert(int{cu::no_device} == int{CUDA_ERROR_NO_DEVICE} && int{cu::no_code_for_device} == int{CUDA_ERROR_NO_BINARY_FOR_GPU});
-static_assert(int{cu::wrong_ptx} == int{CUDA_ERROR_INVALID_PTX} && int{cu::unsupported_ptx} == int{CUDA_ERROR_UNSUPPORTED_PTX_VERSION});
+static_assert(int{cu::no_device} == int{CUDA_ERROR_NO_DEVICE} &&
+              int{cu::no_code_for_device} == int{CUDA_ERROR_NO_BINARY_FOR_GPU});
+static_assert(int{cu::wrong_ptx} == int{CUDA_ERROR_INVALID_PTX} &&
+              int{cu::unsupported_ptx} == int{CUDA_ERROR_UNSUPPORTED_PTX_VERSION});
 static_assert(int{cu::not_found} == int{CUDA_ERROR_NOT_FOUND} && int{cu::not_ready} == int{CUDA_ERROR_NOT_READY});
 static_assert(int{cu::multiprocessors} == int{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT});
 static_assert(int{cu::major_capability} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR});
 static_assert(int{cu::minor_capability} == int{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR});
 static_assert(int{cu::has_memory_pools} == int{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED});
-static_assert(int{cu::error_log} == int{CU_JIT_ERROR_LOG_BUFFER} && int{cu::error_log_bytes} == int{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES});
+static_assert(int{cu::error_log} == int{CU_JIT_ERROR_LOG_BUFFER} &&
+              int{cu::error_log_bytes} == int{CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES});
 static_assert(int{cu::pool_release_threshold} == int{CU_MEMPOOL_ATTR_RELEASE_THRESHOLD});
-static_assert(int{cu::without_timing} == int{CU_EVENT_DISABLE_TIMING} && int{cu::non_blocking} == int{CU_STREAM_NON_BLOCKING});
+static_assert(int{cu::without_timing} == int{CU_EVENT_DISABLE_TIMING} &&
+              int{cu::non_blocking} == int{CU_STREAM_NON_BLOCKING});
 static_assert(sizeof(cu::Address) == sizeof(CUdeviceptr) && sizeof(cu::Device) == sizeof(CUdevice));
 
 }  // namespace relay::runtime

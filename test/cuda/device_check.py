@@ -51,7 +51,9 @@ def prepare(given):
         ]
         got = model(*inputs)
         results = [np.asarray(x) for x in (got if isinstance(got, (tuple, list)) else [got])]
-        tensors = {f"input{k:02}": x for k, x in enumerate(inputs)} | {f"result{k:02}": x for k, x in enumerate(results)}
+        tensors = {f"input{k:02}": x for k, x in enumerate(inputs)} | {
+            f"result{k:02}": x for k, x in enumerate(results)
+        }
         save_file(tensors, folder / "timed" / f"{name}.safetensors")
         saved = folder / "timed" / f"{name}.rart"
         if isinstance(module, pathlib.Path):

@@ -34,7 +34,15 @@ def run_examples(given, pool):
 
     def shard(k):
         with tempfile.NamedTemporaryFile(suffix=".json") as out:
-            command = [BIN / "relay_op_device", "--target", "cuda", "--only", given.only, "--shard", f"{k}/{given.jobs}"]
+            command = [
+                BIN / "relay_op_device",
+                "--target",
+                "cuda",
+                "--only",
+                given.only,
+                "--shard",
+                f"{k}/{given.jobs}",
+            ]
             command += ["--json", out.name, *(["--first"] if given.first else [])]
             done = subprocess.run(command, env=cuda_tools.mock_environment(), capture_output=True, text=True)
             text = pathlib.Path(out.name).read_text()

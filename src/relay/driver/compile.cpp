@@ -365,12 +365,9 @@ static std::string interface_text(const ir::Module& module) {
   return text::str(out);
 }
 
-static constexpr std::pair<FileForm, const char*> form_names[] = {{FileForm::Artifact, "artifact"},
-                                                                  {FileForm::SharedLibrary, "so"},
-                                                                  {FileForm::Object, "obj"},
-                                                                  {FileForm::CSource, "c"},
-                                                                  {FileForm::Ptx, "ptx"},
-                                                                  {FileForm::CProject, "c-project"}};
+static constexpr std::pair<FileForm, const char*> form_names[] = {
+    {FileForm::Artifact, "artifact"}, {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
+    {FileForm::CSource, "c"},         {FileForm::Ptx, "ptx"},          {FileForm::CProject, "c-project"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)

@@ -26,8 +26,8 @@ const std::vector<codegen::TargetDef>& all_targets() {
 // Names of devices that are not CPUs, as other frameworks call them.
 static bool is_accelerator(std::string_view text) {
   static const std::set<std::string, std::less<>> devices = {
-      "gpu", "nvptx", "rocm", "hip",      "vulkan",  "metal",  "mps",      "webgpu",    "xpu",
-      "sycl", "tpu", "npu",   "dml",  "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
+      "gpu",  "nvptx", "rocm", "hip", "vulkan",   "metal",   "mps",    "webgpu",   "xpu",
+      "sycl", "tpu",   "npu",  "dml", "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
   std::string word(text.substr(0, text.find_first_of(":, ")));
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   return devices.contains(word);
@@ -35,9 +35,10 @@ static bool is_accelerator(std::string_view text) {
 
 static Result<TargetDesc> described_target(std::string_view text) {
   if (is_accelerator(trim(text)))
-    return Diagnostic{.kind = DiagnosticKind::unknown_target,
-                      .message = format("Relay compiles for CPUs, CUDA and OpenCL devices, and '{}' is none", trim(text)),
-                      .help = "leave the target out to compile for this machine's CPU, or give cuda or opencl"};
+    return Diagnostic{
+        .kind = DiagnosticKind::unknown_target,
+        .message = format("Relay compiles for CPUs, CUDA and OpenCL devices, and '{}' is none", trim(text)),
+        .help = "leave the target out to compile for this machine's CPU, or give cuda or opencl"};
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     std::vector<std::string> names;

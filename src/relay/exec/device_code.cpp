@@ -52,7 +52,8 @@ Result<std::string> cuda_code(KernelSpan kernels, const DeviceNumbers& devices) 
           !oldest || info.capability < oldest->capability)
         oldest = info;
   const std::string processor = !oldest ? runtime::common_cuda_processor : runtime::cuda_processor(*oldest);
-  return codegen::ptx_text(kernels, codegen::ptx_target(devices.size() > 1 ? runtime::common_cuda_processor : processor));
+  return codegen::ptx_text(kernels,
+                           codegen::ptx_target(devices.size() > 1 ? runtime::common_cuda_processor : processor));
 }
 
 // Devices whose drivers compile the source of kernels.

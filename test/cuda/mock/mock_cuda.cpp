@@ -93,9 +93,9 @@ struct Lock {
   ~Lock() { driver().mutex.unlock(); }
 };
 // Where a context must have been chosen, and no error happened.
-#define RELAY_ENTER                                                                  \
-  const Lock lock;                                                                   \
-  Driver& d = driver();                                                              \
+#define RELAY_ENTER                                                                        \
+  const Lock lock;                                                                         \
+  Driver& d = driver();                                                                    \
   if (!context_of_thread) return d.is_wrong(std::string(__func__) + " without a context"); \
   if (d.error != cu::success) return d.error;
 
@@ -120,12 +120,10 @@ RELAY_MOCK cu::Result cuDriverGetVersion(int* version) {
   return cu::success;
 }
 RELAY_MOCK cu::Result cuGetErrorName(cu::Result code, const char** name) {
-  static const std::map<cu::Result, const char*> names = {{invalid_value, "CUDA_ERROR_INVALID_VALUE"},
-                                                          {cu::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                          {cu::wrong_ptx, "CUDA_ERROR_INVALID_PTX"},
-                                                          {cu::unsupported_ptx, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
-                                                          {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-                                                          {launch_failed, "CUDA_ERROR_LAUNCH_FAILED"}};
+  static const std::map<cu::Result, const char*> names = {
+      {invalid_value, "CUDA_ERROR_INVALID_VALUE"},     {cu::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {cu::wrong_ptx, "CUDA_ERROR_INVALID_PTX"},       {cu::unsupported_ptx, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+      {illegal_address, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {launch_failed, "CUDA_ERROR_LAUNCH_FAILED"}};
   const auto found = names.find(code);
   if (found == names.end()) return invalid_value;
   *name = found->second;
@@ -397,8 +395,8 @@ RELAY_MOCK const char* mock_cuda_report() {
   };
   d.report = "{" + pair("live", live) + pair("modules", d.modules.size()) + pair("streams", d.streams.size()) +
              pair("events", d.events.size()) + pair("allocations", d.allocations) + pair("launches", d.launches) +
-             pair("uploads", d.uploads) + pair("downloads", d.downloads) + pair("peak", d.peak) + "\"wrong\": [" + wrong +
-             "]}";
+             pair("uploads", d.uploads) + pair("downloads", d.downloads) + pair("peak", d.peak) + "\"wrong\": [" +
+             wrong + "]}";
   return d.report.c_str();
 }
 

@@ -52,8 +52,10 @@ Step three(const Parsed& p, F f) {
 // --- floating point, in T
 template <class T>
 T real(U v) {
-  if constexpr (sizeof(T) == 4) return f32(v);
-  else return f64(v);
+  if constexpr (sizeof(T) == 4)
+    return f32(v);
+  else
+    return f64(v);
 }
 template <class T>
 T least(T a, T b, bool nan) {
@@ -128,9 +130,8 @@ Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
     });
   if (op == "shl") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a << b) & m; });
   if (op == "shr" && is_signed)
-    return two(p, [m, n](U a, U b) {
-      return static_cast<U>(signed_of(a, n) >> std::min<U>(b & 0xffffffff, n - 1)) & m;
-    });
+    return two(p,
+               [m, n](U a, U b) { return static_cast<U>(signed_of(a, n) >> std::min<U>(b & 0xffffffff, n - 1)) & m; });
   if (op == "shr") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a & m) >> b; });
   auto pick = [&](bool want_least) {
     return two(p, [m, n, is_signed, want_least](U a, U b) {
@@ -232,10 +233,14 @@ Step comparison(const Parsed& p) {
   const std::string how = p.modifiers[0], type = p.type();
   const unsigned n = bits_of(type);
   std::function<bool(U, U)> test;
-  if (type == "f32") test = [how](U a, U b) { return compared(how, f32(a), f32(b)); };
-  else if (type == "f64") test = [how](U a, U b) { return compared(how, f64(a), f64(b)); };
-  else if (type[0] == 's') test = [how, n](U a, U b) { return compared(how, signed_of(a, n), signed_of(b, n)); };
-  else test = [how, n](U a, U b) { return compared(how, a & mask_of(n), b & mask_of(n)); };
+  if (type == "f32")
+    test = [how](U a, U b) { return compared(how, f32(a), f32(b)); };
+  else if (type == "f64")
+    test = [how](U a, U b) { return compared(how, f64(a), f64(b)); };
+  else if (type[0] == 's')
+    test = [how, n](U a, U b) { return compared(how, signed_of(a, n), signed_of(b, n)); };
+  else
+    test = [how, n](U a, U b) { return compared(how, a & mask_of(n), b & mask_of(n)); };
   if (p.operands.size() == 3) return two(p, [test](U a, U b) { return U{test(a, b)}; });
   const std::string with = p.modifiers[1];
   return three(p, [test, with](U a, U b, U c) {
@@ -263,7 +268,8 @@ U saturated(double v, unsigned n, bool is_signed) {
 Step conversion(const Parsed& p) {
   const std::string to = p.modifiers[p.modifiers.size() - 2], from = p.type();
   const unsigned n = bits_of(to), m = bits_of(from);
-  const bool from_float = from[0] == 'f', to_float = to[0] == 'f', from_signed = from[0] == 's', to_signed = to[0] == 's';
+  const bool from_float = from[0] == 'f', to_float = to[0] == 'f', from_signed = from[0] == 's',
+             to_signed = to[0] == 's';
   if ((from_float && m == 16) || (to_float && n == 16) || from[0] == 'b' || p.has("ftz")) return {};
   if (!from_float && !to_float) {
     if (p.has("sat")) return {};
@@ -271,8 +277,7 @@ Step conversion(const Parsed& p) {
   }
   auto value = [m](U a) { return m == 32 ? static_cast<double>(f32(a)) : f64(a); };
   const Parsed copy = p;
-  if (from_float && !to_float)
-    return one(p, [=](U a) { return saturated(whole(value(a), copy, true), n, to_signed); });
+  if (from_float && !to_float) return one(p, [=](U a) { return saturated(whole(value(a), copy, true), n, to_signed); });
   if (from_float) {
     const bool towards_zero = p.has("rz");
     return one(p, [=](U a) {
@@ -285,7 +290,8 @@ Step conversion(const Parsed& p) {
   }
   if (!p.has("rn")) return {};
   return one(p, [=](U a) {
-    if (n == 64) return from_signed ? of(static_cast<double>(signed_of(a, m))) : of(static_cast<double>(a & mask_of(m)));
+    if (n == 64)
+      return from_signed ? of(static_cast<double>(signed_of(a, m))) : of(static_cast<double>(a & mask_of(m)));
     return from_signed ? of(static_cast<float>(signed_of(a, m))) : of(static_cast<float>(a & mask_of(m)));
   });
 }

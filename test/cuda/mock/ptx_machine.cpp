@@ -24,8 +24,10 @@ std::vector<std::string> parts(const std::string& text) {
   int depth = 0;
   for (char c : text) {
     depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
-    if (c == ',' && depth == 0) out.emplace_back();
-    else out.back() += c;
+    if (c == ',' && depth == 0)
+      out.emplace_back();
+    else
+      out.back() += c;
   }
   for (std::string& s : out) s = trimmed(s);
   if (out.size() == 1 && out[0].empty()) out.clear();
@@ -156,7 +158,11 @@ class EntryReader {
     if (op == "ret" || op == "exit") return [](Thread& t) { t.ended = true; };
     if (op == "bar" || op == "barrier") return [](Thread& t) { t.waits = true; };
     const Parsed p = parsed(text);
-    Step made = op == "ld" ? load(p) : op == "st" ? store(p) : op == "mov" ? move(p) : op == "cvta" ? copy(p) : arithmetic(p);
+    Step made = op == "ld"     ? load(p)
+                : op == "st"   ? store(p)
+                : op == "mov"  ? move(p)
+                : op == "cvta" ? copy(p)
+                               : arithmetic(p);
     if (!made) throw PtxError("unknown instruction: " + text);
     return made;
   }
@@ -283,7 +289,8 @@ void run_block(const Entry& entry, Block& block) {
 }  // namespace
 
 PtxModule::PtxModule(const std::string& text) {
-  static const std::regex global(R"(\.(?:extern |visible |weak )?(?:global|const) \.align (\d+) \.b(\d+) ([\w$.]+)(?:\[(\d+)\])?(?: = \{(.*)\}| = (.*))?;)");
+  static const std::regex global(
+      R"(\.(?:extern |visible |weak )?(?:global|const) \.align (\d+) \.b(\d+) ([\w$.]+)(?:\[(\d+)\])?(?: = \{(.*)\}| = (.*))?;)");
   static const std::regex entry(R"(\.(?:visible|weak) \.entry ([\w$]+)\(?(.*)$)");
   const std::vector<std::string> lines = lines_of(text);
   enum class Where { Outside, Parameters, Head, Body } where = Where::Outside;
@@ -308,20 +315,26 @@ PtxModule::PtxModule(const std::string& text) {
         const std::string values = m[5].matched ? m[5].str() : m[6].str();
         size_t i = 0;
         for (const std::string& value : parts(values)) {
-          const uint64_t v = value.rfind("0f", 0) == 0 || value.rfind("0d", 0) == 0 ? std::stoull(value.substr(2), nullptr, 16)
+          const uint64_t v = value.rfind("0f", 0) == 0 || value.rfind("0d", 0) == 0
+                                 ? std::stoull(value.substr(2), nullptr, 16)
                              : value[0] == '-' ? uint64_t{0} - std::stoull(value.substr(1), nullptr, 0)
                                                : std::stoull(value, nullptr, 0);
           std::memcpy(constants_.data() + at + element * i++, &v, element);
         }
-      } else if (line.rfind(".version", 0) != 0 && line.rfind(".target", 0) != 0 && line.rfind(".address_size", 0) != 0) {
+      } else if (line.rfind(".version", 0) != 0 && line.rfind(".target", 0) != 0 &&
+                 line.rfind(".address_size", 0) != 0) {
         throw PtxError("unknown declaration: " + line);
       }
     } else if (where == Where::Parameters) {
-      if (line[0] == ')') where = Where::Head;
-      else reader->parameter(line.back() == ',' ? line.substr(0, line.size() - 1) : line);
+      if (line[0] == ')')
+        where = Where::Head;
+      else
+        reader->parameter(line.back() == ',' ? line.substr(0, line.size() - 1) : line);
     } else if (where == Where::Head) {
-      if (line == "{") where = Where::Body;
-      else if (line.rfind(".maxntid", 0) == 0) current->most_threads = static_cast<unsigned>(std::stoul(line.substr(9)));
+      if (line == "{")
+        where = Where::Body;
+      else if (line.rfind(".maxntid", 0) == 0)
+        current->most_threads = static_cast<unsigned>(std::stoul(line.substr(9)));
     } else if (line == "}") {
       reader->end();
       where = Where::Outside;

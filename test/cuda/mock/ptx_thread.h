@@ -54,7 +54,8 @@ struct Thread {
   }
   void touch(SharedByte& b, bool writes) const {
     const int me = static_cast<int>(lane);
-    const bool other_wrote = b.writer >= 0 && b.writer != me, other_read = b.several_readers || (b.reader >= 0 && b.reader != me);
+    const bool other_wrote = b.writer >= 0 && b.writer != me,
+               other_read = b.several_readers || (b.reader >= 0 && b.reader != me);
     if (other_wrote || (writes && other_read))
       throw PtxError("a race: threads " + std::to_string(other_wrote ? b.writer : b.reader) + " and " +
                      std::to_string(me) + " use a byte of shared memory, and one writes it");

@@ -11,8 +11,8 @@ struct DeviceKind {
   bool has_kernels = false;  // programs can be compiled for it; others can only be planned for
 };
 
-inline constexpr DeviceKind device_kinds[] = {{1, "cpu", true}, {2, "cuda", true},     {4, "opencl", true},
-                                              {7, "vulkan"},    {8, "metal"},    {9, "vpi"},
-                                              {10, "rocm"},     {12, "ext_dev"}, {14, "hexagon"}};
+inline constexpr DeviceKind device_kinds[] = {{1, "cpu", true}, {2, "cuda", true}, {4, "opencl", true},
+                                              {7, "vulkan"},    {8, "metal"},      {9, "vpi"},
+                                              {10, "rocm"},     {12, "ext_dev"},   {14, "hexagon"}};
 
 }  // namespace relay::op

@@ -16,14 +16,13 @@ Diagnostic driver_failure(const std::string& doing, const DeviceInMessages& devi
 }
 
 Diagnostic not_done_after(double seconds, const DeviceInMessages& device) {
-  return {
-      DiagnosticKind::limit_exceeded,
-      format("the work on `{}` is not done after {} seconds{}", device.name, seconds,
-             device.last_kernel.empty() ? "" : format("; the last kernel asked for is `{}`", device.last_kernel)),
-      {},
-      {},
-      {},
-      "if this is not a fault, allow more time: RELAY_DEVICE_TIME_LIMIT=seconds"};
+  return {DiagnosticKind::limit_exceeded,
+          format("the work on `{}` is not done after {} seconds{}", device.name, seconds,
+                 device.last_kernel.empty() ? "" : format("; the last kernel asked for is `{}`", device.last_kernel)),
+          {},
+          {},
+          {},
+          "if this is not a fault, allow more time: RELAY_DEVICE_TIME_LIMIT=seconds"};
 }
 
 Diagnostic no_scratch_memory(const std::string& kernel, size_t bytes, const DeviceInMessages& device,
@@ -38,15 +37,13 @@ Diagnostic no_scratch_memory(const std::string& kernel, size_t bytes, const Devi
 }
 
 Diagnostic no_kernel(const std::string& kernel, const DeviceName& device) {
-  return {
-      DiagnosticKind::corrupt_file, format("the code has no kernel `{}` for {}", kernel, str(device)), {}, {}, {},
-      "compile the model again"};
+  return {DiagnosticKind::corrupt_file, format("the code has no kernel `{}` for {}", kernel, str(device)), {}, {}, {},
+          "compile the model again"};
 }
 
 Diagnostic not_in_its_memory(const DeviceName& device) {
-  return {
-      DiagnosticKind::corrupt_file, format("an array is not in the memory of {}", str(device)), {}, {}, {},
-      "compile the model again"};
+  return {DiagnosticKind::corrupt_file, format("an array is not in the memory of {}", str(device)), {}, {}, {},
+          "compile the model again"};
 }
 
 }  // namespace relay::runtime

@@ -108,13 +108,13 @@ static Status check_opencl(const ArtifactTarget& target) {
 static Status check_cuda(const ArtifactTarget& target) {
   RELAY_ASSIGN(const CudaInfo device, find_cuda_device());
   if (runs_on(target.cpu, device)) return ok();
-  return Diagnostic{DiagnosticKind::incompatible_artifact,
-                    format("the model is compiled for {}, and `{}` is {}", target.cpu, device.name,
-                           cuda_processor(device)),
-                    {},
-                    {},
-                    {},
-                    "compile the model for this device: --target cuda"};
+  return Diagnostic{
+      DiagnosticKind::incompatible_artifact,
+      format("the model is compiled for {}, and `{}` is {}", target.cpu, device.name, cuda_processor(device)),
+      {},
+      {},
+      {},
+      "compile the model for this device: --target cuda"};
 }
 
 Status check_machine(const ArtifactTarget& target) {

@@ -42,9 +42,9 @@ void KernelEmitter::run_on_device(const Expr& per_task) {
   for (unsigned i = 0; i < arrays; ++i)
     bases.push_back(b_.CreateAddrSpaceCast(function_->getArg(i), b_.getPtrTy(), kernel_.params[i]->name));
   llvm::Value* mine = b_.CreateMul(number, function_->getArg(arrays + sizes + 2), "", true, true);
-  setup_buffers(bases, b_.CreateGEP(b_.getInt8Ty(),
-                                    b_.CreateAddrSpaceCast(function_->getArg(arrays + sizes + 1), b_.getPtrTy()), mine,
-                                    "scratch"));
+  setup_buffers(
+      bases, b_.CreateGEP(b_.getInt8Ty(), b_.CreateAddrSpaceCast(function_->getArg(arrays + sizes + 1), b_.getPtrTy()),
+                          mine, "scratch"));
   for (unsigned i = 0; i < sizes; ++i) define(kernel_.shape_vars[i], function_->getArg(arrays + i));
   define(asked, function_->getArg(arrays + sizes));
   b_.SetInsertPoint(start);

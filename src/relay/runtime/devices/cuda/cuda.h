@@ -9,11 +9,11 @@
 namespace relay::runtime {
 
 struct CudaInfo {
-  std::string name;         // "NVIDIA H100 80GB HBM3"
-  int capability = 0;       // 10 * major + minor: 90
+  std::string name;    // "NVIDIA H100 80GB HBM3"
+  int capability = 0;  // 10 * major + minor: 90
   int64_t memory_bytes = 0;
   int multiprocessors = 1;
-  bool has_pools = false;   // stream-ordered allocation, which Relay needs
+  bool has_pools = false;  // stream-ordered allocation, which Relay needs
 };
 
 // All devices; empty if a driver is there without devices. unknown_target if there is no driver, or an old one.

@@ -76,9 +76,7 @@ class CudaDevice final : public Device {
     return ok();
   }
 
-  std::string limits() const override {
-    return format("`{}` has {}", about_.name, bytes_text(about_.memory_bytes));
-  }
+  std::string limits() const override { return format("`{}` has {}", about_.name, bytes_text(about_.memory_bytes)); }
 
   void* allocate(size_t bytes) override {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -111,8 +109,8 @@ class CudaDevice final : public Device {
       Staging& s = staging_[next_staging_++ % staging_.size()];
       if (s.is_used) RELAY_RETURN_IF_ERROR(wait([&] { return cuda_.query_event(s.done); }));
       std::memcpy(s.memory, static_cast<const std::byte*>(from) + at, now);
-      RELAY_RETURN_IF_ERROR(done("copying an array to the device",
-                                 cuda_.to_device(address_of(to) + at, s.memory, now, stream_)));
+      RELAY_RETURN_IF_ERROR(
+          done("copying an array to the device", cuda_.to_device(address_of(to) + at, s.memory, now, stream_)));
       RELAY_RETURN_IF_ERROR(done("copying an array to the device", cuda_.record_event(s.done, stream_)));
       s.is_used = true;
     }
@@ -295,11 +293,11 @@ class CudaDevice final : public Device {
   cu::Context context_ = nullptr;
   cu::Stream stream_ = nullptr;
   cu::Pool pool_ = nullptr;
-  std::mutex mutex_;                      // guards the following, and the order of the stream
-  Diagnostics lost_;                      // the error after which the device is not used any more
-  bool hangs_ = false;                    // nothing is released, because that would wait
-  std::string last_;                      // the kernel that was launched last
-  std::map<uintptr_t, Block> blocks_;     // by address
+  std::mutex mutex_;                   // guards the following, and the order of the stream
+  Diagnostics lost_;                   // the error after which the device is not used any more
+  bool hangs_ = false;                 // nothing is released, because that would wait
+  std::string last_;                   // the kernel that was launched last
+  std::map<uintptr_t, Block> blocks_;  // by address
   std::array<Staging, 2> staging_;
   size_t next_staging_ = 0;
   cu::Address scratch_ = 0;

@@ -39,14 +39,14 @@ Status check_usable(const CudaInfo& device) {
   else
     return ok();
   return Diagnostic{
-      DiagnosticKind::unknown_target, format("`{}` cannot be used: {}", device.name, why), {}, {}, {},
+      DiagnosticKind::unknown_target,       format("`{}` cannot be used: {}", device.name, why), {}, {}, {},
       "leave the target out to use the CPU"};
 }
 
 Result<CudaInfo> find_cuda_device() {
   RELAY_ASSIGN(const std::vector<CudaInfo> all, cuda_devices());
   if (all.empty())
-    return Diagnostic{DiagnosticKind::unknown_target, "the CUDA driver finds no GPU on this machine", {}, {}, {},
+    return Diagnostic{DiagnosticKind::unknown_target,       "the CUDA driver finds no GPU on this machine", {}, {}, {},
                       "leave the target out to use the CPU"};
   RELAY_RETURN_IF_ERROR(check_usable(all[0]));
   return all[0];
