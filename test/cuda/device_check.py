@@ -4,8 +4,8 @@
     check.py                                       in the folder that `prepare` wrote, on the machine with the GPU
 
 `prepare` compiles everything: the examples of all operators, products of matrices, and networks, with inputs and
-expected results, and a program that runs them without a compiler. The folder is below 64 MiB, and check.py needs nothing
-but Python; if there is torch, it measures torch's products of matrices too. check.py ends with a table, and writes
+expected results, and a program that runs them without a compiler. The folder is below 64 MiB, and check.py needs
+nothing but Python; if there is torch, it measures torch's products of matrices too. check.py ends with a table, and writes
 results.json beside it. It takes below five minutes on a GPU of a data centre.
 """
 

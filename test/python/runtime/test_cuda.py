@@ -10,10 +10,7 @@ import subprocess
 import sys
 
 import cuda_tools
-import numpy as np
 import pytest
-
-import relay
 
 RELAY = cuda_tools.ROOT / "build/release/bin/relay"
 
