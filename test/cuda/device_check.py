@@ -5,8 +5,8 @@
 
 `prepare` compiles everything: the examples of all operators, products of matrices, and networks, with inputs and
 expected results, and a program that runs them without a compiler. The folder is below 64 MiB, and check.py needs
-nothing but Python; if there is torch, it measures torch's products of matrices too. check.py ends with a table, and writes
-results.json beside it. It takes below five minutes on a GPU of a data centre.
+nothing but Python; if there is torch, it measures torch's products of matrices too. check.py ends with a table, and
+writes results.json beside it. It takes below five minutes on a GPU of a data centre.
 """
 
 import argparse
