@@ -108,6 +108,12 @@ add_executable(relay_op_ptx test/cuda/operators.cpp test/ops/checks.cpp test/ops
 relay_test_program(relay_op_ptx)
 target_include_directories(relay_op_ptx PRIVATE test/ops)
 target_link_libraries(relay_op_ptx PRIVATE relay_all)
+# Random kernels as PTX against the interpreter of loops.
+add_executable(relay_fuzz_ptx test/cuda/fuzz_kernels.cpp test/cuda/mock/ptx_machine.cpp test/cuda/mock/ptx_arithmetic.cpp)
+target_include_directories(relay_fuzz_ptx PRIVATE src)
+target_compile_options(relay_fuzz_ptx PRIVATE -ffp-contract=off)
+target_link_libraries(relay_fuzz_ptx PRIVATE relay_all)
+relay_add_test(fuzz_ptx 30 relay_fuzz_ptx --cases 200)
 # Runs what relay_op_ptx wrote, without a compiler.
 add_executable(relay_device_check test/cuda/device_check.cpp test/ops/compare.cpp)
 relay_test_program(relay_device_check)

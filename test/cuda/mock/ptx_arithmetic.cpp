@@ -92,10 +92,25 @@ Step float_step(const Parsed& p) {
   return {};
 }
 
+// Sums and differences of numbers in several registers: add.cc, addc, sub.cc, subc.
+Step carried(const Parsed& p, unsigned n) {
+  const Operand a = p.operands[1][0], b = p.operands[2][0];
+  const size_t to = static_cast<size_t>(p.operands[0][0].reg);
+  const bool writes = p.has("cc"), reads = p.op.back() == 'c', is_sum = p.op[0] == 'a';
+  return [=](Thread& t) {
+    using Wide = unsigned __int128;
+    const Wide x = a.of(t) & mask_of(n), y = b.of(t) & mask_of(n), in = reads && t.carry;
+    const Wide out = is_sum ? x + y + in : x - y - in;
+    t.registers[to] = static_cast<U>(out) & mask_of(n);
+    if (writes) t.carry = (out >> n & 1) != 0;  // a difference below 0 has all bits above
+  };
+}
+
 // --- integers of `n` bits
 Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
   const std::string& op = p.op;
   const U m = mask_of(n);
+  if (op == "addc" || op == "subc" || ((op == "add" || op == "sub") && p.has("cc"))) return carried(p, n);
   if (op == "add") return two(p, [m](U a, U b) { return (a + b) & m; });
   if (op == "sub") return two(p, [m](U a, U b) { return (a - b) & m; });
   if (op == "neg") return one(p, [m](U a) { return (U{0} - a) & m; });

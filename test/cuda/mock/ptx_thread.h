@@ -30,6 +30,7 @@ struct Thread {
   unsigned lane = 0;
   size_t next = 0;
   bool ended = false, waits = false;
+  bool carry = false;  // of add.cc and its like
   std::vector<uint64_t> registers;
   std::vector<uint8_t> local;
 

@@ -190,7 +190,7 @@ def test_memory_that_is_not_there(tmp_path):
     path = tmp_path / "large.relay"
     path.write_text(LARGE)
     status, said = run(path, "--target", "cuda", faults="no-memory")
-    assert status == 1 and "`x` 4 MiB" in said and "`mock GPU` has 1.0 GiB" in said, said
+    assert status == 1 and "`x` 4 MiB" in said and "`mock GPU` has 1 GiB" in said, said
 
 
 def test_the_process_goes_on_after_a_lost_device():
