@@ -1,5 +1,5 @@
-// Kernels in scalar form: for code that leaves vectors to the next compiler, and for devices, where each thread computes
-// scalars.
+// Kernels in scalar form: for code that leaves vectors to the next compiler, and for devices, where each thread
+// computes scalars.
 #pragma once
 
 #include <optional>

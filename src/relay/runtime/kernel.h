@@ -26,7 +26,7 @@ class KernelLibrary {
   virtual ~KernelLibrary() = default;
   virtual KernelFn find(const std::string& name) const = 0;  // null if absent
   virtual const relay_functions* functions() const { return nullptr; }
-  // The source of kernels for devices of a kind, such as "opencl", that compile them themselves; empty if there is none.
+  // The source of kernels for devices of a kind, such as "opencl", that compile them themselves; empty if absent.
   virtual const std::string& source(std::string_view) const {
     static const std::string none;
     return none;

@@ -62,6 +62,7 @@ struct Driver {
   uint64_t last_begin = 1, last_end = 0;  // of the allocation that was accessed last
   uint8_t* last = nullptr;
   std::set<void*> host, modules, streams, events;
+  std::map<const void*, int> launched;  // by module: kernels that have not ended
   int contexts = 0;
   cu::Result error = cu::success;  // stays
   uint64_t allocations = 0, launches = 0, uploads = 0, downloads = 0, bytes = 0, peak = 0;
@@ -92,7 +93,7 @@ struct Lock {
   Lock() { driver().mutex.lock(); }
   ~Lock() { driver().mutex.unlock(); }
 };
-// Where a context must have been chosen, and no error happened.
+// Begins a function that needs a chosen context and no earlier error.
 #define RELAY_ENTER                                                                        \
   const Lock lock;                                                                         \
   Driver& d = driver();                                                                    \
@@ -323,6 +324,7 @@ RELAY_MOCK cu::Result cuModuleLoadDataEx(cu::Module* module, const void* image, 
 RELAY_MOCK cu::Result cuModuleUnload(cu::Module module) {
   RELAY_ENTER
   if (d.modules.erase(module) == 0) return d.is_wrong("no such module");
+  if (d.launched[module] > 0) return d.is_wrong("a module is unloaded before its kernels have ended");
   delete reinterpret_cast<PtxModule*>(module);
   return cu::success;
 }
@@ -364,7 +366,9 @@ RELAY_MOCK cu::Result cuLaunchKernel(cu::Function function, unsigned grid_x, uns
   std::memcpy(arguments.data(), from, arguments.size());
   ++d.launches;
   Stream* s = reinterpret_cast<Stream*>(stream);
+  ++d.launched[called.module];
   s->work.push_back([&d, s, called, arguments, grid_x, block_x] {
+    --d.launched[called.module];
     if (has("hang")) s->hangs = true;
     if (has("lost")) return launch_failed;
     if (has("hang")) return cu::success;

@@ -106,40 +106,10 @@ Step carried(const Parsed& p, unsigned n) {
   };
 }
 
-// --- integers of `n` bits
-Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
+// --- integers of `n` bits; each of these returns an empty step for the operations of the others
+Step product_step(const Parsed& p, unsigned n, bool is_signed) {
   const std::string& op = p.op;
   const U m = mask_of(n);
-  if (op == "addc" || op == "subc" || ((op == "add" || op == "sub") && p.has("cc"))) return carried(p, n);
-  if (op == "add") return two(p, [m](U a, U b) { return (a + b) & m; });
-  if (op == "sub") return two(p, [m](U a, U b) { return (a - b) & m; });
-  if (op == "neg") return one(p, [m](U a) { return (U{0} - a) & m; });
-  if (op == "and") return two(p, [m](U a, U b) { return a & b & m; });
-  if (op == "or") return two(p, [m](U a, U b) { return (a | b) & m; });
-  if (op == "xor") return two(p, [m](U a, U b) { return (a ^ b) & m; });
-  if (op == "not") return one(p, [m](U a) { return ~a & m; });
-  if (op == "cnot") return one(p, [m](U a) { return U{(a & m) == 0}; });
-  if (op == "abs") return one(p, [m, n](U a) { return (signed_of(a, n) < 0 ? U{0} - a : a) & m; });
-  if (op == "popc") return one(p, [m](U a) { return static_cast<U>(std::popcount(a & m)); });
-  if (op == "clz") return one(p, [m, n](U a) { return static_cast<U>(std::countl_zero(a & m)) - (64 - n); });
-  if (op == "brev")
-    return one(p, [n](U a) {
-      U out = 0;
-      for (unsigned i = 0; i < n; ++i) out |= (a >> i & 1) << (n - 1 - i);
-      return out;
-    });
-  if (op == "shl") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a << b) & m; });
-  if (op == "shr" && is_signed)
-    return two(p,
-               [m, n](U a, U b) { return static_cast<U>(signed_of(a, n) >> std::min<U>(b & 0xffffffff, n - 1)) & m; });
-  if (op == "shr") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a & m) >> b; });
-  auto pick = [&](bool want_least) {
-    return two(p, [m, n, is_signed, want_least](U a, U b) {
-      const bool less = is_signed ? signed_of(a, n) < signed_of(b, n) : (a & m) < (b & m);
-      return less == want_least ? a : b;
-    });
-  };
-  if (op == "min" || op == "max") return pick(op == "min");
   using Wide = __int128;
   auto wide = [is_signed, n, m](U a) { return is_signed ? Wide{signed_of(a, n)} : static_cast<Wide>(a & m); };
   const bool high = p.has("hi"), full = p.has("wide");
@@ -166,6 +136,12 @@ Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
       return static_cast<U>(quotient ? x / y : x % y) & m;
     });
   }
+  return {};
+}
+
+Step bit_field_step(const Parsed& p, unsigned n, bool is_signed) {
+  const std::string& op = p.op;
+  const U m = mask_of(n);
   if (op == "bfe") {
     return three(p, [n, m, is_signed](U a, U at, U count) -> U {
       const unsigned begin = at & 255, length = std::min<unsigned>(count & 255, n);
@@ -212,6 +188,43 @@ Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
     });
   }
   return {};
+}
+
+Step integer_step(const Parsed& p, unsigned n, bool is_signed) {
+  const std::string& op = p.op;
+  const U m = mask_of(n);
+  if (op == "addc" || op == "subc" || ((op == "add" || op == "sub") && p.has("cc"))) return carried(p, n);
+  if (op == "add") return two(p, [m](U a, U b) { return (a + b) & m; });
+  if (op == "sub") return two(p, [m](U a, U b) { return (a - b) & m; });
+  if (op == "neg") return one(p, [m](U a) { return (U{0} - a) & m; });
+  if (op == "and") return two(p, [m](U a, U b) { return a & b & m; });
+  if (op == "or") return two(p, [m](U a, U b) { return (a | b) & m; });
+  if (op == "xor") return two(p, [m](U a, U b) { return (a ^ b) & m; });
+  if (op == "not") return one(p, [m](U a) { return ~a & m; });
+  if (op == "cnot") return one(p, [m](U a) { return U{(a & m) == 0}; });
+  if (op == "abs") return one(p, [m, n](U a) { return (signed_of(a, n) < 0 ? U{0} - a : a) & m; });
+  if (op == "popc") return one(p, [m](U a) { return static_cast<U>(std::popcount(a & m)); });
+  if (op == "clz") return one(p, [m, n](U a) { return static_cast<U>(std::countl_zero(a & m)) - (64 - n); });
+  if (op == "brev")
+    return one(p, [n](U a) {
+      U out = 0;
+      for (unsigned i = 0; i < n; ++i) out |= (a >> i & 1) << (n - 1 - i);
+      return out;
+    });
+  if (op == "shl") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a << b) & m; });
+  if (op == "shr" && is_signed)
+    return two(p,
+               [m, n](U a, U b) { return static_cast<U>(signed_of(a, n) >> std::min<U>(b & 0xffffffff, n - 1)) & m; });
+  if (op == "shr") return two(p, [m, n](U a, U b) { return (b & 0xffffffff) >= n ? 0 : (a & m) >> b; });
+  auto pick = [&](bool want_least) {
+    return two(p, [m, n, is_signed, want_least](U a, U b) {
+      const bool less = is_signed ? signed_of(a, n) < signed_of(b, n) : (a & m) < (b & m);
+      return less == want_least ? a : b;
+    });
+  };
+  if (op == "min" || op == "max") return pick(op == "min");
+  if (Step step = product_step(p, n, is_signed)) return step;
+  return bit_field_step(p, n, is_signed);
 }
 
 // --- comparisons

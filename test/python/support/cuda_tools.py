@@ -27,7 +27,7 @@ def assembler():
 
 @dataclasses.dataclass
 class Kernel:
-    """What ptxas says of a kernel; sizes in bytes."""
+    """The figures of a kernel that ptxas prints; sizes in bytes."""
 
     name: str
     registers: int = 0

@@ -32,8 +32,8 @@ class KernelEmitter {
   KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
                 llvm::Module& module);
   void run();
-  // As an entry of a device (nvptx/ptx.h), of a kernel without vectors and register buffers. `per_task`: its tasks for
-  // each task that is asked for; null: 1.
+  // Emits an entry of a device (nvptx/ptx.h). The kernel has no vectors and no register buffers. `per_task`: its tasks
+  // for each task that is asked for; 1 if null.
   void run_on_device(const scalar::Expr& per_task);
 
  private:

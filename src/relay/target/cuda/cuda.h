@@ -19,7 +19,7 @@ struct GpuFigures {
   int64_t block_shared, shared;  // bytes of shared memory: the most of a block; of a multiprocessor
   double memory_gbps;            // read bandwidth of the device
 };
-// Of a target that cuda() describes; null for others.
+// The figures of a target that cuda() describes; null for others.
 const GpuFigures* gpu_figures(const TargetDesc& target);
 
 // The blocks that a multiprocessor runs at once, and their threads as a part of all it could run.
@@ -27,7 +27,7 @@ struct Occupancy {
   int blocks = 0;
   double part = 0;
 };
-// Of a kernel with blocks of `threads` threads, `registers` for each, and `shared` bytes of shared memory.
+// Occupancy by a kernel with blocks of `threads` threads, `registers` for each, and `shared` bytes of shared memory.
 Occupancy occupancy(const GpuFigures& gpu, int threads, int registers, int64_t shared);
 
 }  // namespace relay::target

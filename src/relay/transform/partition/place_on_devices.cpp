@@ -204,12 +204,13 @@ Status check_kinds(const Module& module) {
     if (!device || !*device) return;
     for (const op::DeviceKind& kind : op::device_kinds)
       if (kind.name == (*device)->kind && kind.has_kernels) return;
-    errors.push_back({DiagnosticKind::not_supported,
-                      format("a value is placed on {}, but there are kernels for the processor only", str(**device)),
-                      span,
-                      {},
-                      {},
-                      "place it on cpu, or on cpu:1 for a second memory; other devices can be planned, but not run"});
+    errors.push_back(
+        {DiagnosticKind::not_supported,
+         format("a value is placed on {}, but there are no kernels for this kind of device", str(**device)),
+         span,
+         {},
+         {},
+         "place it on cpu, opencl or cuda, or on cpu:1 for a second memory; other kinds can be planned, but not run"});
   };
   for (const auto& [name, f] : module.functions) {
     check(device_of_result(*f), f->span);

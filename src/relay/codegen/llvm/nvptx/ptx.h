@@ -1,13 +1,13 @@
-// Kernels as PTX, the assembly language that NVIDIA's drivers compile. Each is an entry over all tasks, which its threads
-// share:
+// Kernels as PTX, the assembly language that NVIDIA's drivers compile. Each is an entry over all tasks, which its
+// threads share:
 //
 //   .visible .entry kernel_NAME(.param .u64 data, ..., .param .u64 n, ..., .param .u64 tasks,
 //                               .param .u64 scratch, .param .u64 scratch_bytes)
 //
 // The addresses of its arrays in the device's memory, the shape variables, the number of tasks, and scratch memory for
-// all threads, with the bytes of each. Blocks and grids have one dimension and any size up to ptx_block threads a block.
-// Values are those of the CPU: polynomials for exp and similar functions, and products are added with one rounding only
-// where the CPU does so.
+// all threads, with the bytes of each. Blocks and grids have one dimension and any size up to ptx_block threads a
+// block. Values are those of the CPU: polynomials for exp and similar functions, and products are added with one
+// rounding only where the CPU does so.
 #pragma once
 
 #include <memory>

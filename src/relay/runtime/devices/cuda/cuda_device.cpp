@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -19,14 +20,13 @@ namespace {
 
 // The loaded code of a library. Unloaded with the last of its kernels.
 struct LoadedModule {
-  LoadedModule(const CudaLibrary& cuda, cu::Context context) : cuda(cuda), context(context) {}
+  explicit LoadedModule(std::function<void(cu::Module)> unload) : unload(std::move(unload)) {}
   ~LoadedModule() {
-    if (module != nullptr && cuda.use_context(context) == cu::success) cuda.unload_module(module);
+    if (module != nullptr) unload(module);
   }
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
-  const CudaLibrary& cuda;
-  const cu::Context context;
+  const std::function<void(cu::Module)> unload;
   cu::Module module = nullptr;
 };
 
@@ -79,7 +79,7 @@ class CudaDevice final : public Device {
   std::string limits() const override { return format("`{}` has {}", about_.name, bytes_text(about_.memory_bytes)); }
 
   void* allocate(size_t bytes) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     if (!enter()) return nullptr;
     cu::Address address = 0;
     cu::Result code = cuda_.allocate(&address, bytes, stream_);
@@ -94,14 +94,14 @@ class CudaDevice final : public Device {
   }
 
   void free(void* memory) noexcept override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     if (blocks_.erase(address_of(memory)) == 0 || hangs_ || !enter()) return;
     cuda_.free(address_of(memory), stream_);
   }
 
   // By way of memory that only the device and this function use, so that the caller's may change at once.
   Status upload(void* to, const void* from, size_t bytes) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     RELAY_RETURN_IF_ERROR(check_place(to, bytes));
     for (size_t at = 0; at < bytes; at += staging_bytes) {
@@ -118,7 +118,7 @@ class CudaDevice final : public Device {
   }
 
   Status download(void* to, const void* from, size_t bytes) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     RELAY_RETURN_IF_ERROR(check_place(from, bytes));
     RELAY_RETURN_IF_ERROR(wait_for_all());  // the staging memory is free
@@ -133,7 +133,7 @@ class CudaDevice final : public Device {
   }
 
   Status copy(void* to, const void* from, size_t bytes) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     RELAY_RETURN_IF_ERROR(check_place(to, bytes));
     RELAY_RETURN_IF_ERROR(check_place(from, bytes));
@@ -142,7 +142,7 @@ class CudaDevice final : public Device {
 
   Result<std::shared_ptr<const DeviceKernel>> load(const std::shared_ptr<const KernelLibrary>& library,
                                                    const std::string& name) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     if (!library || library->source("cuda").empty()) return no_kernel(name, this->name());
     RELAY_ASSIGN(const std::shared_ptr<LoadedModule> module, loaded(library->source("cuda")));
@@ -156,7 +156,7 @@ class CudaDevice final : public Device {
   Status launch(const DeviceKernel& given, const Launch& launch) override {
     const CudaKernel& kernel = static_cast<const CudaKernel&>(given);
     const int64_t blocks = blocks_for(launch.scratch_bytes);
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     std::vector<uint64_t> arguments;
     for (const void* array : launch.arrays) {
@@ -177,7 +177,7 @@ class CudaDevice final : public Device {
   }
 
   Status synchronise() override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     return wait_for_all();
   }
@@ -257,7 +257,7 @@ class CudaDevice final : public Device {
     return ok();
   }
 
-  // As many threads as fill the device; those without tasks end at once. Fewer if each has a lot of scratch memory.
+  // Returns enough blocks to fill the device; threads without tasks end at once. Fewer if each has much scratch memory.
   int64_t blocks_for(int64_t scratch_bytes) const {
     constexpr int64_t most_scratch = 256 << 20;  // bytes
     const int64_t most = about_.multiprocessors * int64_t{8};
@@ -268,8 +268,9 @@ class CudaDevice final : public Device {
   // --- code
   Result<std::shared_ptr<LoadedModule>> loaded(const std::string& source) {
     std::erase_if(modules_, [](const auto& known) { return known.second.expired(); });
-    if (const auto known = modules_.find(source); known != modules_.end()) return known->second.lock();
-    std::shared_ptr<LoadedModule> module = std::make_shared<LoadedModule>(cuda_, context_);
+    if (const auto known = modules_.find(source); known != modules_.end())
+      if (std::shared_ptr<LoadedModule> module = known->second.lock()) return module;
+    std::shared_ptr<LoadedModule> module = std::make_shared<LoadedModule>([this](cu::Module m) { unload(m); });
     std::array<char, 4096> log{};
     int options[] = {cu::error_log, cu::error_log_bytes};
     void* values[] = {log.data(), memory_at(log.size() - 1)};
@@ -286,6 +287,13 @@ class CudaDevice final : public Device {
     return d;
   }
 
+  // Kernels that were launched may still run: waits for them first.
+  void unload(cu::Module module) {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    if (hangs_ || !enter() || !wait_for_all()) return;
+    cuda_.unload_module(module);
+  }
+
   const CudaLibrary& cuda_;
   const CudaInfo about_;
   const double time_limit_seconds_;
@@ -293,7 +301,7 @@ class CudaDevice final : public Device {
   cu::Context context_ = nullptr;
   cu::Stream stream_ = nullptr;
   cu::Pool pool_ = nullptr;
-  std::mutex mutex_;                   // guards the following, and the order of the stream
+  std::recursive_mutex mutex_;         // guards the following, and the order of the stream
   Diagnostics lost_;                   // the error after which the device is not used any more
   bool hangs_ = false;                 // nothing is released, because that would wait
   std::string last_;                   // the kernel that was launched last
