@@ -12,14 +12,14 @@ _REASONS = {
 }
 
 
-def reason_of(name: str) -> str | None:
+def _reason_of(name: str) -> str | None:
     return next((reason for known, reason in _REASONS.items() if f"{name}.".startswith(f"{known}.")), None)
 
 
 def absent(module: str, name: str, here: dict) -> str:
     """The message for a name that a module does not have."""
     full = f"{module}.{name}"
-    if reason := reason_of(full):
+    if reason := _reason_of(full):
         return f"there is no {full}: {reason}"
     near = [] if name.startswith("_") else _core.suggestions(name, [one for one in here if not one.startswith("_")], 1)
     return f"module '{module}' has no attribute '{name}'" + (f"; did you mean {near[0]}?" if near else "")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import types
 
-from ..absent import reason_of
-
 _SCHEDULES = "schedules are data in Relay: see `relay opt --emit schedule` and docs/tour.md"
 _KERNELS = "the file of an operator contains its computation: see docs/add-an-operator.md"
 _TUNING = "relay.tune() measures the kernels of a whole model, and has no search spaces to define: see docs/tuning.md"
@@ -74,8 +72,6 @@ def explain(name: str) -> str:
 
 
 def _reason(name: str) -> str | None:
-    if name.startswith("tvm.relay.frontend.from_") and (reason := reason_of(name.removeprefix("tvm."))):
-        return reason
     for prefix in sorted(REPLACEMENTS, key=len, reverse=True):
         if name == prefix or name.startswith(prefix + "."):
             return REPLACEMENTS[prefix]

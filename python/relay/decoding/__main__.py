@@ -42,13 +42,15 @@ def _prompt(options: dict):
     return [*system, {"role": "user", "content": text}]
 
 
-def _answer(options: dict, quiet: bool) -> tuple[Answer, bool]:
-    """Generates and prints. Returns the answer, and true if it was interrupted."""
+def _answer(options: dict, models: list[Model], quiet: bool) -> tuple[Answer, bool]:
+    """Generates and prints. Returns the answer, and true if it was interrupted. Adds the models that it opens."""
     how = {name: value for name, value in options.items() if name not in _OWN}
     prompt = _prompt(options)
     model = _opened(options["model"], options, quiet)
+    models.append(model)
     if "draft" in options:
         how["draft"] = _opened(options["draft"], options, quiet)
+        models.append(how["draft"])
     stream, shown = model.stream(prompt, **how), not options.get("json")
     try:
         for text in stream:
@@ -68,12 +70,14 @@ def main(text: str) -> int:
     """Does the work. Returns the exit status."""
     options = json.loads(text)
     sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-    quiet = options["quiet"]
+    quiet, models = options["quiet"], []
     try:
-        answer, interrupted = _answer(options, quiet)
+        answer, interrupted = _answer(options, models, quiet)
         if options.get("json"):
             print(json.dumps(dataclasses.asdict(answer), ensure_ascii=False), flush=True)
         _say(answer.figures() + ("; interrupted" if interrupted else ""), quiet)
+        for model in models:
+            model.decoder.compiled.wait()  # the cache gets full code
     except CompileError as error:
         print(error, file=sys.stderr)
         return 1

@@ -152,18 +152,3 @@ def test_two_parameters_of_one_name():
     assert relay.build(tvm.IRModule.from_expr(function), "llvm", params={"w": X})
     with pytest.raises(ValueError, match="two parameters are named x"):
         relay.build_module.bind_params_by_name(function, {"x": X})
-
-
-@pytest.mark.parametrize("name", ["frontend.from_coreml"])
-def test_what_is_not_here_says_the_same_inside_and_outside(name):
-    import relay as ours
-
-    *path, last = name.split(".")
-    place, here = ours, relay
-    for part in path:
-        place, here = getattr(place, part), getattr(here, part)
-    with pytest.raises(AttributeError) as outside:
-        getattr(place, last)
-    with pytest.raises(NotImplementedError) as inside:
-        getattr(here, last)()
-    assert str(inside.value).rpartition(f"{name}: ")[2] == str(outside.value).rpartition(f"{name}: ")[2] != ""

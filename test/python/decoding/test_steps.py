@@ -15,7 +15,7 @@ from tiny_decoders import folder_of
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 def test_a_thousand_steps_allocate_nothing_and_copy_no_cache():
     """A copy of one state would be 1 MiB. The second time, each number of positions that attention reads was met."""
-    decoder = Decoder(opened(folder_of("llama")), cache=False, threads=1)
+    decoder = Decoder(opened(folder_of("llama")), cache=False, threads=1, tier="full")
     state = decoder.state(16384)  # 16384 positions of two heads of eight elements
     tokens = np.random.default_rng(0).integers(3, 131, (1100, 1, 1))
 

@@ -89,7 +89,7 @@ def test_a_thousand_steps_allocate_nothing_and_copy_no_cache(executor):
             '#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, 64), float32], %at: Tensor[(1, 1), int64], '
             f"%keys: Tensor[({rows}, 64), float32]) {{ let %new = scatter_nd(%keys, %at, tanh(%x)); %new }}"
         ),
-        executor=executor, threads=1, donate={"keys": 0},
+        executor=executor, threads=1, donate={"keys": 0}, tier="full",
     )  # fmt: skip
     x, keys = arrays(rows)
     wanted = keys.copy()
@@ -148,7 +148,8 @@ def test_a_state_is_saved_restored_and_reset():
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
 @pytest.mark.parametrize("executor", ["graph", "vm", "aot"])
 def test_a_thousand_steps_of_a_session_allocate_nothing(executor):
-    session = relay.compile(relay.parse(DECODE), executor=executor, threads=1, donate={"keys": 1}).session()
+    options = {"executor": executor, "threads": 1, "donate": {"keys": 1}, "tier": "full"}
+    session = relay.compile(relay.parse(DECODE), **options).session()
     x, _ = arrays()
     ats = [np.array([[(step * 997) % 4096]]) for step in range(1000)]
     for at in ats[:20]:

@@ -219,7 +219,7 @@ Result<ir::Module> Quantiser::integer_module(const Layers& all) const {
 
 Result<Compiled> Quantiser::compiled(const ir::Module& module) const {
   Options options = options_.compilation;
-  options.run.make_executable = true;
+  options.run.make_executable = true, options.run.tier = Tier::Full;
   options.lower.batch_calls = build::BatchCalls::Never;
   return compile(module, options);
 }
