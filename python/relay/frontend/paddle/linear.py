@@ -50,13 +50,17 @@ def _window(c: Operator, slot: str, rank: int) -> tuple[Expr, list[int]]:
     return kernel, [known(one, "a window") for one in shape_of(kernel)[2:]]
 
 
+def _operands(c: Operator, rank: int) -> tuple[bool, Expr, Expr, list[int]]:
+    """Returns true if the channels come first, the input with the channels first, the kernel, and its window."""
+    _tell_fused(c)
+    is_first = c.is_first("data_format", "NCHW")
+    x = c.with_rank(rank + 2, "Input")
+    return is_first, x if is_first else to_first(x), *_window(c, "Filter", rank)
+
+
 def convolution(rank: int, depthwise: bool = False):
     def convert(c: Operator):
-        _tell_fused(c)
-        is_first = c.is_first("data_format", "NCHW")
-        x = c.with_rank(rank + 2, "Input")
-        x = x if is_first else to_first(x)
-        kernel, window = _window(c, "Filter", rank)
+        is_first, x, kernel, window = _operands(c, rank)
         groups, dilation = c.count("groups", 1), each(c, "dilations", rank, 1)
         strides = each(c, "strides", rank, 1)
         filters, share = shape_of(kernel)[:2]
@@ -88,11 +92,7 @@ def _tell_fused(c: Operator) -> None:
 
 def transposed(rank: int):
     def convert(c: Operator):
-        _tell_fused(c)
-        is_first = c.is_first("data_format", "NCHW")
-        x = c.with_rank(rank + 2, "Input")
-        x = x if is_first else to_first(x)
-        kernel, window = _window(c, "Filter", rank)
+        is_first, x, kernel, window = _operands(c, rank)
         groups, dilation, strides = c.count("groups", 1), each(c, "dilations", rank, 1), each(c, "strides", rank, 1)
         filters = known(shape_of(kernel)[1], "a kernel") * groups
         if known(shape_of(x)[1], "the kernel") != shape_of(kernel)[0]:
