@@ -250,14 +250,16 @@ build/test-devices/ready: dev/setup test/devices/requirements.txt
 	@$(@D)/intel/bin/python -m pip install -qq --disable-pip-version-check -r test/devices/requirements.txt
 	@touch $@
 
-test-devices: build build/test-devices/ready models-fetch ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
+test-devices: build build/test-devices/ready ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
+	@$(PYTHON) bench/networks.py mlp mobilenet_v2 resnet18 minilm_l6
 	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
 
 build/test-cuda/ready: test/cuda/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-cuda: build build/test-cuda/ready models-fetch ## Run every operator's examples as interpreted PTX, and assemble all kernels for three generations of GPUs; CUDA='--only nn.dense'
+test-cuda: build build/test-cuda/ready ## Run every operator's examples as interpreted PTX, and assemble all kernels for three generations of GPUs; CUDA='--only nn.dense'
+	@$(PYTHON) bench/networks.py mlp mobilenet_v2 resnet18 minilm_l6
 	@$(PYTHON) test/cuda/run.py --jobs $(CPUS) $(CUDA)
 
 device-check: build ## Prepare the check on a machine with a GPU of NVIDIA in build/device-check, and run it if this is one
@@ -355,7 +357,8 @@ bench-torch: setup product build/models-torch/ready ## Compare torch.compile's b
 bench-serve: setup product ## Compare latencies of the model server under load with ONNX Runtime behind the same front end
 	@$(PYTHON) bench/serve.py
 
-bench-first: setup product ## Compare the time to the first result with ONNX Runtime, with an empty cache
+bench-first: setup product models-fetch ## Compare the time to the first result with ONNX Runtime, with an empty cache
+	@$(PYTHON) bench/networks.py mobilenet_v2 resnet18 minilm_l6 bert_base
 	@$(PYTHON) bench/first_results.py
 
 bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime
