@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-GEMMS = [512, 1024, 2048]
+GEMMS = (512, 1024)
 NETWORKS = ["mlp", "mobilenet_v2"]
 MOST_MIB = 64
 
