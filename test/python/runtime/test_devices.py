@@ -128,6 +128,20 @@ def @main(%x: Tensor[(3, 4), float32], %y: Tensor[(3, 4), float32]) {
   let %i = cast(on_device(clip(%y, a_min=0f, a_max=2f), virtual_device="cpu:1", constrain_result=True), dtype="int32");
   on_device(take(on_device(%x, virtual_device="cpu:0"), %i, axis=0), virtual_device="cpu:1")
 }""",
+    "a constant that is folded, in a data value": """
+type Box { Held(Tensor[(3, 4), float32]), Empty }
+def @open(%b: Box, %y: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {
+  match (%b) {
+    Held(%v) => { on_device(add(%v, on_device(%y, virtual_device="cpu:0")), virtual_device="cpu:1") },
+    Empty => { on_device(exp(on_device(%y, virtual_device="cpu:0")), virtual_device="cpu:1") },
+  }
+}
+def @main(%x: Tensor[(3, 4), float32], %y: Tensor[(3, 4), float32]) {
+  let %held = Held(on_device(exp(%x), virtual_device="cpu:1", constrain_result=True));
+  add(@open(%held, %y), @open(Held(reshape(meta[relay.Constant][0], newshape=[3, 4])), %y))
+}
+#[metadata]
+{"relay.Constant": [{"shape": [12], "dtype": "float32", "values": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}]}""",
     "symbolic": """
 def @main(%x: Tensor[(n, 4), float32], %y: Tensor[(n, 4), float32]) {
   add(on_device(nn.softmax(exp(%x)), virtual_device="cpu:1"), %y)

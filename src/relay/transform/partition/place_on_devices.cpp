@@ -9,6 +9,8 @@
 //     %2 = on_device(nn.conv2d(%1, %w), "cpu:1");
 //     on_device(nn.relu(%2), "cpu:0")          a result, with constrain_result: it goes to the host
 //   }
+#include <algorithm>
+
 #include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/annotation/device_kinds.h"
@@ -30,6 +32,12 @@ enum class Fixes : uint8_t { Argument, Result, Neither };
 Expr typed(const Expr& e, const Type& type) { return e->type = type, e; }
 bool is_tensor(const Expr& e) { return as<TensorType>(e->type) != nullptr; }
 bool is_constant(const Expr& e) { return e->kind == ExprKind::Constant; }
+// True for constants, and for what later passes may fold to one.
+bool may_become_constant(const Expr& e) {
+  const Call* c = as<Call>(e);
+  if (!c || c->callee->kind != ExprKind::Op || call_of(e, "on_device") || device_copy_of(*c)) return is_constant(e);
+  return std::all_of(c->args.begin(), c->args.end(), may_become_constant);
+}
 std::string host() { return str(DeviceName()); }
 
 Expr mark(const Expr& value, const std::string& device, Fixes fixes) {
@@ -94,7 +102,8 @@ class Marks {
 
   // A child of any node. Parameters of @main are on the host, and so are constants that code over values uses.
   Expr use(const Expr& child, bool is_argument) const {
-    if (is_constant(child)) return is_argument ? child : mark(child, host(), Fixes::Argument);
+    if (is_constant(child) && is_argument) return child;
+    if (!is_argument && is_tensor(child) && may_become_constant(child)) return mark(child, host(), Fixes::Argument);
     const std::string* wanted = params_.find(child.get());
     if (!wanted) return child;
     const Expr given = mark(child, host(), Fixes::Argument);
