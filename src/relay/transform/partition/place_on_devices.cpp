@@ -32,12 +32,6 @@ enum class Fixes : uint8_t { Argument, Result, Neither };
 Expr typed(const Expr& e, const Type& type) { return e->type = type, e; }
 bool is_tensor(const Expr& e) { return as<TensorType>(e->type) != nullptr; }
 bool is_constant(const Expr& e) { return e->kind == ExprKind::Constant; }
-// True for constants, and for what later passes may fold to one.
-bool may_become_constant(const Expr& e) {
-  const Call* c = as<Call>(e);
-  if (!c || c->callee->kind != ExprKind::Op || call_of(e, "on_device") || device_copy_of(*c)) return is_constant(e);
-  return std::all_of(c->args.begin(), c->args.end(), may_become_constant);
-}
 std::string host() { return str(DeviceName()); }
 
 Expr mark(const Expr& value, const std::string& device, Fixes fixes) {
@@ -68,7 +62,7 @@ class Marks {
   Marks(const Module& module, const DevicePlacement& placement) : module_(module), placement_(placement) {}
 
   Module run() {
-    for (const auto& [name, f] : module_.functions) visit(f, [&](const Expr& e) { find_placed(e); });
+    for (const auto& [name, f] : module_.functions) visit(f, [&](const Expr& e) { find_placed(e), find_foldable(e); });
     Module out = module_;
     for (auto& [name, f] : out.functions) {
       if (is_closed(f)) continue;
@@ -88,6 +82,15 @@ class Marks {
     if (on && attribute<bool>(*on, "constrain_body", true)) placed_.insert(on->args[0].get());
   }
 
+  // Constants, and calls that later passes may fold to one. Children are visited first.
+  void find_foldable(const Expr& e) {
+    const Call* c = as<Call>(e);
+    const bool computes =
+        c && c->callee->kind == ExprKind::Op && !call_of(e, "on_device") && !device_copy_of(*c) &&
+        std::all_of(c->args.begin(), c->args.end(), [&](const Expr& arg) { return foldable_.contains(arg.get()); });
+    if (computes || is_constant(e)) foldable_.insert(e.get());
+  }
+
   // The device of an operator's calls, for those that the program does not place; null if any. The host reads the sizes
   // of results that depend on values, so it computes these operators.
   const DeviceName* device_of_operator(const Expr& before) const {
@@ -101,9 +104,11 @@ class Marks {
   }
 
   // A child of any node. Parameters of @main are on the host, and so are constants that code over values uses.
-  Expr use(const Expr& child, bool is_argument) const {
+  // `before`: the child as the program has it.
+  Expr use(const Expr& before, const Expr& child, bool is_argument) const {
     if (is_constant(child) && is_argument) return child;
-    if (!is_argument && is_tensor(child) && may_become_constant(child)) return mark(child, host(), Fixes::Argument);
+    if (!is_argument && is_tensor(child) && foldable_.contains(before.get()))
+      return mark(child, host(), Fixes::Argument);
     const std::string* wanted = params_.find(child.get());
     if (!wanted) return child;
     const Expr given = mark(child, host(), Fixes::Argument);
@@ -114,9 +119,10 @@ class Marks {
     const Call* c = as<Call>(now);
     const bool is_operator = c && c->callee->kind == ExprKind::Op;
     const DeviceName* device = device_of_operator(before);
-    Exprs children;
+    Exprs children, before_children;
+    for_each_child(before, [&](const Expr& child) { before_children.push_back(child); });
     for_each_child(now, [&](const Expr& child) {
-      Expr marked = use(child, is_operator);
+      Expr marked = use(before_children[children.size()], child, is_operator);
       if (now->kind == ExprKind::If && children.empty()) marked = mark(marked, host(), Fixes::Result);
       if (device && child != c->callee) marked = from_anywhere(marked);
       children.push_back(std::move(marked));
@@ -158,7 +164,9 @@ class Marks {
     std::vector<const Let*> lets;  // the innermost body is the result
     Expr value = body;
     for (const Let* l; (l = as<Let>(value)); value = l->body) lets.push_back(l);
-    value = use(value, false);
+    Expr before = main.body;
+    while (const Let* l = as<Let>(before)) before = l->body;
+    value = use(before, value, false);
     if (as<TupleType>(value->type) && value->kind != ExprKind::Tuple) {
       const VarRef all = var("results", value->type);
       all->type = value->type;
@@ -182,7 +190,7 @@ class Marks {
 
   const Module& module_;
   const DevicePlacement& placement_;
-  NodeSet placed_;
+  NodeSet placed_, foldable_;
   NodeMap<std::string> params_;  // the tensors among those of @main: the devices that its attributes give them, or ""
 };
 
