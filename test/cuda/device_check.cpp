@@ -2,9 +2,9 @@
 //
 //   relay_device_check FOLDER [--json FILE]
 //
-// FOLDER has lists, *.txt, of lines "NAME ULPS [REPEATS]", and for each name NAME.rart and NAME.safetensors, with tensors
-// input00 .. and result00 .. in it. Examples with REPEATS are timed: the median of whole calls, copies included. Ends
-// with 1 if an example fails.
+// FOLDER has lists, *.txt, of lines "NAME ULPS [REPEATS]", and for each name NAME.rart and NAME.safetensors, with
+// tensors input00 .. and result00 .. in it. Examples with REPEATS are timed: the median of whole calls, copies
+// included. Ends with 1 if an example fails.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>

@@ -4,8 +4,8 @@
 //   relay_op_ptx --target cuda:sm_80 --artifacts --to FOLDER ...
 //   relay_op_ptx --target cuda:sm_80 --occupancy     the part of its threads that run at once, by registers 0 .. 255
 //
-// --artifacts: each example as an artifact, NAME.rart, with its inputs and the evaluator's results, NAME.safetensors, and
-// lines "NAME ULPS" in a file of the shard, examples.K.txt: what relay_device_check runs on a GPU.
+// --artifacts: each example as an artifact, NAME.rart, with its inputs and the evaluator's results, NAME.safetensors,
+// and lines "NAME ULPS" in a file of the shard, examples.K.txt: relay_device_check runs these on a GPU.
 //
 // Ends with 1 if an example cannot be compiled, except for those that are refused for every target.
 #include <CLI/CLI.hpp>
@@ -37,8 +37,8 @@ Result<driver::Compiled> compiled_for(const ExampleCase& c, const TargetDesc& ta
   return driver::compile(module, options);
 }
 
-// Writes an example that a GPU can run; its line for the list, which is empty if the evaluator refuses it, or if the file
-// of its tensors cannot hold their types.
+// Writes an example that a GPU can run. Returns its line for the list, which is empty if the evaluator refuses it, or
+// if the file of its tensors cannot hold their types.
 Result<std::string> write_artifact(const ExampleCase& c, const driver::Compiled& compiled, const std::string& path) {
   const Tensors inputs = eval::example_inputs(c);
   const Result<Tensors> results = evaluated(eval::function(c), inputs);

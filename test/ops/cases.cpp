@@ -1,5 +1,5 @@
-// Writes every operator's examples with the reference evaluator's results, for test/python/operators/test_operators.py and
-// test/ops to compare with the operators' oracles:
+// Writes every operator's examples with the reference evaluator's results, for test/python/operators/test_operators.py
+// and test/ops to compare with the operators' oracles:
 //
 //   relay_op_cases FOLDER [--edges] [operator]...
 //   relay_op_cases FOLDER --bytes N [operator]...

@@ -1,7 +1,7 @@
 // The cycle model: the clock cycle at which each instruction begins and ends, without executing it.
 //
-// Counts the cycles in one pass over the stream. Every time is a recurrence over earlier instructions, because waits are
-// for tokens that earlier instructions send, and each module works in order. The model equals the hardware
+// Counts the cycles in one pass over the stream. Every time is a recurrence over earlier instructions, because waits
+// are for tokens that earlier instructions send, and each module works in order. The model equals the hardware
 // (hardware/rtl) in every cycle.
 #pragma once
 

@@ -289,8 +289,8 @@ void run_block(const Entry& entry, Block& block) {
 }  // namespace
 
 PtxModule::PtxModule(const std::string& text) {
-  static const std::regex global(
-      R"(\.(?:extern |visible |weak )?(?:global|const) \.align (\d+) \.b(\d+) ([\w$.]+)(?:\[(\d+)\])?(?: = \{(.*)\}| = (.*))?;)");
+  static const std::regex global(R"(\.(?:extern |visible |weak )?(?:global|const) \.align (\d+) \.b(\d+) ([\w$.]+))"
+                                 R"((?:\[(\d+)\])?(?: = \{(.*)\}| = (.*))?;)");
   static const std::regex entry(R"(\.(?:visible|weak) \.entry ([\w$]+)\(?(.*)$)");
   const std::vector<std::string> lines = lines_of(text);
   enum class Where { Outside, Parameters, Head, Body } where = Where::Outside;
