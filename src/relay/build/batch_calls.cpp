@@ -7,6 +7,7 @@
 #include "relay/ir/attribute_names.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/lower/plan_function.h"
 
 namespace relay::build {
 
@@ -135,40 +136,52 @@ std::optional<int64_t> bytes_of(const lower::Array& a) {
   return bytes;
 }
 
-CallCost cost_of(const lower::LoweredFunction& f) {
+// The bytes of constants that the group reads, if it uses each element once or a few times. `constant`: arrays, those
+// already counted are left out.
+int64_t constant_bytes(const lower::FunctionPlan& plan, const lower::Group& g, const std::set<int>& constant,
+                       std::set<int>& counted, const TargetDesc& target) {
+  std::set<int> read;
+  int64_t bytes = 0, fresh = 0;
+  for (const std::vector<int>* arrays : {&g.params, &g.constants})
+    for (int a : *arrays)
+      if (constant.contains(a) && read.insert(a).second) bytes += bytes_of(plan.arrays[a]).value_or(0);
+  // A multiply-add is 2 operations. A table lookup uses few elements, a convolution each of its weights many times.
+  constexpr double least = 0.25, most = 4;  // operations per byte
+  const double a_byte = lower::flops_of(g, target) / static_cast<double>(std::max<int64_t>(bytes, 1));
+  if (a_byte < least || a_byte > most) return 0;
+  for (int a : read)
+    if (counted.insert(a).second) fresh += bytes_of(plan.arrays[a]).value_or(0);
+  return fresh;
+}
+
+CallCost cost_of(const lower::FunctionPlan& plan, const TargetDesc& target) {
+  using Kind = lower::Array::Kind;
   CallCost cost;
   bool takes = false;
-  if (!f.shape_vars.empty()) cost.illegal = "sizes are not constants";
-  for (const lower::Array& a : f.arrays) {
-    if (a.kind != lower::Array::Kind::Input && a.kind != lower::Array::Kind::Output) continue;
-    takes |= a.kind == lower::Array::Kind::Input;
+  std::set<int> constant, counted;
+  for (size_t i = 0; i < plan.arrays.size(); ++i) {
+    const lower::Array& a = plan.arrays[i];
+    if (a.kind == Kind::Constant) constant.insert(static_cast<int>(i));
+    if (a.kind != Kind::Input && a.kind != Kind::Output) continue;
+    takes |= a.kind == Kind::Input;
     const std::optional<int64_t> bytes = bytes_of(a);
     if (!bytes) return {"sizes are not constants"};
-    if (a.kind == lower::Array::Kind::Output && runtime::is_read_by_code(a.dtype, a.shape.size()))
+    if (a.kind == Kind::Output && runtime::is_read_by_code(a.dtype, a.shape.size()))
       return {"a result is a condition or a shape"};
     cost.bytes += *bytes;
   }
   if (!takes) cost.illegal = "it has no inputs";
-  std::set<int> constant, counted;
-  for (size_t i = 0; i < f.arrays.size(); ++i)
-    if (f.arrays[i].kind == lower::Array::Kind::Constant) constant.insert(static_cast<int>(i));
-  for (const lower::Step& step : f.steps)
-    if (step.constant) constant.insert(step.writes.begin(), step.writes.end());
-  for (const lower::Step& step : f.steps) {
-    if (step.transfer) return {"it copies between devices"};
-    if (step.external) return {"it calls an external function"};
-    if (step.recurrence) cost.illegal = "it contains the steps of a recurrence";
-    if (step.constant) continue;
-    int64_t bytes = 0;
-    std::vector<int> constants;
-    for (int r : step.reads)
-      if (constant.count(r)) constants.push_back(r), bytes += bytes_of(f.arrays[static_cast<size_t>(r)]).value_or(0);
-    // A multiply-add is 2 operations. A table lookup uses few elements, a convolution each of its weights many times.
-    constexpr double least = 0.25, most = 4;  // operations per byte
-    double a_byte = step.flops / static_cast<double>(std::max<int64_t>(bytes, 1));
-    if (a_byte < least || a_byte > most) continue;
-    for (int c : constants)
-      if (counted.insert(c).second) cost.constant_bytes += bytes_of(f.arrays[static_cast<size_t>(c)]).value_or(0);
+  for (const lower::Group& g : plan.groups) {
+    if (g.check) continue;
+    if (g.transfer) return {"it copies between devices"};
+    if (g.external) return {"it calls an external function"};
+    if (g.steps) cost.illegal = "it contains the steps of a recurrence";
+    const auto is_constant = [&](int a) { return constant.contains(a); };
+    // Computed when the program is built.
+    if (std::all_of(g.params.begin(), g.params.end(), is_constant) && !g.steps)
+      constant.insert(g.outputs.begin(), g.outputs.end());
+    else
+      cost.constant_bytes += constant_bytes(plan, g, constant, counted, target);
   }
   return cost;
 }
@@ -198,9 +211,9 @@ bool CallCost::may_wait() const {
 
 Result<CallCost> cost_of_call(const ir::FunctionRef& segment, const lower::LowerOptions& lowering) {
   lower::LowerOptions trial = lowering;
-  trial.schedules.clear(), trial.take_kernel = {};
-  RELAY_ASSIGN(lower::LoweredFunction lowered, lower::lower(segment, "trial", trial));
-  return cost_of(lowered);
+  trial.trace_plan = {};
+  RELAY_ASSIGN(const lower::FunctionPlan plan, lower::plan_function(segment, trial));
+  return cost_of(plan, trial.target);
 }
 
 Result<std::vector<BatchChoice>> choose_batching(const ir::Module& module, const std::vector<ir::FunctionRef>& segments,

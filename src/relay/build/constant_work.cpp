@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "relay/scalar/simplify.h"
-
 namespace relay::build {
 
 using lower::Array;
@@ -60,12 +58,7 @@ class Limit {
 
   // Bytes as stored; steps on constants have arrays of known sizes.
   static double bytes(const Array& a) {
-    double out = a.dtype.bytes();
-    for (const scalar::Expr& e : a.layout.physical_shape(a.shape)) {
-      const scalar::Expr extent = scalar::simplify(e);
-      out *= scalar::is_int(extent) ? static_cast<double>(extent->ivalue) : 1;
-    }
-    return out;
+    return scalar::is_int(a.bytes) ? static_cast<double>(a.bytes->ivalue) : a.dtype.bytes();
   }
 
   std::set<const void*> seen_;

@@ -23,8 +23,8 @@ static void name_outputs(lower::LoweredFunction& lowered, const std::vector<std:
   int64_t count = std::count_if(lowered.arrays.begin(), lowered.arrays.end(),
                                 [](const lower::Array& a) { return a.kind == lower::Array::Kind::Output; });
   for (lower::Array& array : lowered.arrays) {
-    if (array.kind != lower::Array::Kind::Output || array.index < 0) continue;
-    size_t index = static_cast<size_t>(array.index);
+    if (array.kind != lower::Array::Kind::Output) continue;
+    const size_t index = array.index;
     array.name = index < names.size() && !names[index].empty() ? names[index]
                  : count == 1                                  ? "output"
                                                                : format("output{}", index);

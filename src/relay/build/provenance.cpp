@@ -51,7 +51,7 @@ static void for_each_step(std::span<const lower::LoweredFunction> segments,
                           function_ref<void(const lower::Step&, const std::string&, const std::vector<Span>&)> f) {
   for (const lower::LoweredFunction& segment : segments)
     for (const lower::Step& step : segment.steps)
-      if (step.kernel >= 0 && step.group >= 0)
+      if (step.calls_kernel() && step.group >= 0)
         f(step, segment.kernels[static_cast<size_t>(step.kernel)].name,
           segment.groups[static_cast<size_t>(step.group)].sources);
 }

@@ -14,8 +14,6 @@ bool overlap(const Location& a, const Location& b) {
   return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-bool calls_kernel(const Step& step) { return step.kind == Step::Kind::Kernel || step.kind == Step::Kind::KernelWhen; }
-
 std::span<const uint32_t> kernel_arguments(const Segment& segment, const Step& step) {
   return {segment.operands.data() + step.args.begin, step.args.count - (step.kind == Step::Kind::KernelWhen)};
 }
@@ -131,7 +129,7 @@ Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, s
   std::vector<Lifetime> lives = runtime::lifetimes(f, memory.plan.bytes);
   add_lifetimes_of_results(f, memory, lives);
   for (uint32_t s = 0; s < f.steps.size(); ++s)
-    lives.push_back({calls_kernel(f.steps[s]) ? scratch_bytes[f.steps[s].kernel] : 0, s, s});
+    lives.push_back({f.steps[s].calls_kernel() ? scratch_bytes[f.steps[s].kernel] : 0, s, s});
   const Placed placed = place_in_memories(lives, limits);
   for (size_t i = 0; i < f.arrays.size(); ++i)
     if (f.arrays[i].kind == Array::Kind::Temporary ||

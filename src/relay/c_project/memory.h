@@ -40,6 +40,5 @@ Result<Memory> place_arrays(const runtime::Program& program, const runtime::Segm
 
 // The arrays of a step that its kernel gets: all but the condition of a KernelWhen.
 std::span<const uint32_t> kernel_arguments(const runtime::Segment& segment, const runtime::Step& step);
-bool calls_kernel(const runtime::Step& step);
 
 }  // namespace relay::c_project

@@ -74,7 +74,7 @@ class Search {
     for (uint32_t i = 0; i < step.args.count; ++i) {
       const uint32_t object = object_of(f_.operands[step.args.begin + i]);
       bool written = step.kind == Step::Kind::Copy && i == 1;
-      if (calls_kernel(step)) {
+      if (step.calls_kernel()) {
         const loop::Kernel& kernel = kernels_[step.kernel];
         written = i < kernel.params.size() && !kernel.params[i]->read_only;
       }
@@ -83,7 +83,7 @@ class Search {
       unit.reads.insert(object);
       if (written) unit.writes.insert(object);
     }
-    if (calls_kernel(step)) unit.scratch = std::max(unit.scratch, scratch_bytes_[step.kernel]);
+    if (step.calls_kernel()) unit.scratch = std::max(unit.scratch, scratch_bytes_[step.kernel]);
   }
 
   void find_units() {
@@ -176,7 +176,7 @@ Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, std::
                       int64_t limit) {
   const Segment& f = graph.graph();
   const std::vector<runtime::Lifetime> lives = runtime::lifetimes(f, memory.plan.bytes);
-  auto scratch = [&](uint32_t s) { return calls_kernel(f.steps[s]) ? scratch_bytes[f.steps[s].kernel] : 0; };
+  auto scratch = [&](uint32_t s) { return f.steps[s].calls_kernel() ? scratch_bytes[f.steps[s].kernel] : 0; };
   uint32_t worst = 0;
   int64_t most = -1;
   for (uint32_t s = 0; s < f.steps.size(); ++s) {

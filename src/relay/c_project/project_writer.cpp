@@ -115,7 +115,7 @@ bool ProjectWriter::arrays_overlap(uint32_t kernel) const {
   for (size_t s = 0; s < program_.segments.size(); ++s) {
     const Segment& f = program_.segments[s];
     for (const Step& step : f.steps) {
-      if (!calls_kernel(step) || step.kernel != kernel) continue;
+      if (!step.calls_kernel() || step.kernel != kernel) continue;
       const std::span<const uint32_t> args = kernel_arguments(f, step);
       for (size_t i = 0; i < args.size(); ++i)
         for (size_t j = 0; j < i; ++j)
@@ -145,7 +145,7 @@ Status ProjectWriter::write_kernels() {
   function_of_.assign(kernels_.size(), -1);
   for (const Segment& f : program_.segments)
     for (const Step& step : f.steps)
-      if (calls_kernel(step)) function_of_[step.kernel] = 0;
+      if (step.calls_kernel()) function_of_[step.kernel] = 0;
   for (int number = 0; int& f : function_of_)
     if (f >= 0) f = number++;
   const codegen::CFunctionOptions how{options_.library_math, options_.keep_lanes};

@@ -171,7 +171,7 @@ std::string SegmentWriter::memory_map() const {
                     project_.of_memory(at.index));
   }
   for (size_t s = 0; s < f_.steps.size(); ++s) {
-    if (!calls_kernel(f_.steps[s])) continue;
+    if (!f_.steps[s].calls_kernel()) continue;
     const codegen::CFunction& f = project_.function(f_.steps[s]);
     if (f.scratch_bytes > 0)
       out += format("   {:>9} {:>9}  scratch of {}{}\n", memory_.scratch[s].offset, f.scratch_bytes, f.name,

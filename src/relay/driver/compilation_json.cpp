@@ -66,8 +66,8 @@ static Kernels kernels_of(std::span<const lower::LoweredFunction> segments) {
       if (out.numbers.try_emplace(kernel.name, static_cast<int>(out.kernels.size())).second)
         out.kernels.push_back({&kernel});
     for (const lower::Step& step : f.steps) {
-      if (step.kernel < 0 || step.group < 0) continue;
-      const int number = out.numbers.at(f.kernels[static_cast<size_t>(step.kernel)].name), group = first + step.group;
+      if (!step.calls_kernel() || step.group < 0) continue;
+      const int number = out.numbers.at(f.kernels[step.kernel].name), group = first + step.group;
       Kernels::Kernel& kernel = out.kernels[static_cast<size_t>(number)];
       add_once(kernel.groups, group);
       add_once(out.groups[static_cast<size_t>(group)].kernels, number);

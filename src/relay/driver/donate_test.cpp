@@ -30,7 +30,7 @@ std::string placed(const std::string& main) {
   for (const lower::Array& a : l.arrays)
     if (a.in_place)
       out += format("output {} {} {}\n", a.index, a.in_place->updates ? "updates" : "in place of",
-                    l.arrays[static_cast<size_t>(a.in_place->input)].name);
+                    l.input_names[a.in_place->input]);
   for (const auto& [input, why] : l.not_in_place)
     out += format("{}: {}\n", l.input_names[static_cast<size_t>(input)], why);
   return out;

@@ -55,8 +55,7 @@ struct All {
         number.push_back(i);
       }
       for (const lower::Step& step : f.steps)
-        if (step.group >= 0)
-          steps.push_back({first_group + static_cast<size_t>(step.group), number[static_cast<size_t>(step.kernel)]});
+        if (step.group >= 0) steps.push_back({first_group + static_cast<size_t>(step.group), number[step.kernel]});
     }
   }
   struct Step {

@@ -33,8 +33,8 @@ static void for_each_group(std::span<const lower::LoweredFunction> segments, Vis
   for (const lower::LoweredFunction& f : segments) {
     std::vector<std::vector<std::string>> kernels(f.groups.size());
     for (const lower::Step& step : f.steps)
-      if (step.group >= 0 && step.kernel >= 0 && !step.constant)
-        kernels[static_cast<size_t>(step.group)].push_back(f.kernels[static_cast<size_t>(step.kernel)].name);
+      if (step.group >= 0 && step.calls_kernel() && !step.constant)
+        kernels[static_cast<size_t>(step.group)].push_back(f.kernels[step.kernel].name);
     for (size_t g = 0; g < f.groups.size(); ++g) visit(f.groups[g], kernels[g]);
   }
 }

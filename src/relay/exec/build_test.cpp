@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "relay/exec/sizes.h"
+#include "relay/lower/plan/views.h"
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/program/program_builder.h"
 #include "relay/runtime/relay_c.h"
@@ -45,19 +46,25 @@ loop::Kernel elementwise(const std::string& name, std::vector<loop::BufferRef> p
   return k;
 }
 
-Array array(Array::Kind kind, std::string name, Exprs shape, int index = -1) {
+Array array(Array::Kind kind, std::string name, Exprs shape, uint32_t index = 0) {
   Array a;
   a.kind = kind, a.name = std::move(name), a.dtype = f32, a.layout = Layout::row_major(static_cast<int>(shape.size()));
   a.shape = std::move(shape), a.index = index;
   return a;
 }
 
-Step step(int kernel, std::vector<int> reads, int write, bool constant = false) {
+Step step(uint32_t kernel, std::vector<int> reads, int write, bool constant = false) {
   Step s;
   s.kernel = kernel, s.reads = reads, s.writes = {write}, s.constant = constant;
   s.args = std::move(reads);
   s.args.push_back(write);
   return s;
+}
+
+// The function with the sizes that lowering sets.
+LoweredFunction with_sizes(LoweredFunction f) {
+  lower::set_sizes(f);
+  return f;
 }
 
 // fn (x) { (x + (w + w), x, w) }: w + w is a step on constants; another step is dead, with the constant that it reads.
@@ -80,7 +87,7 @@ LoweredFunction folded() {
   Step add_to_itself = step(0, {1}, 2, true);
   add_to_itself.args = {1, 1, 2};
   f.steps = {add_to_itself, step(0, {0, 6}, 7), step(0, {0, 2}, 3)};
-  return f;
+  return with_sizes(f);
 }
 
 void expect_folded(runtime::Executable& e) {
@@ -294,10 +301,10 @@ TEST(Build, SymbolicShapes) {
               array(Array::Kind::Output, "y", {rows, imm(3)}, 0)};
   f.arrays[1].value = Tensor::from_doubles({3}, f32, std::vector<double>{100, 200, 300});
   f.steps = {step(0, {0, 1}, 2)};
-  f.steps[0].shape_values = {rows};
+  f.steps[0].sizes = {rows};
   for (bool vm : {false, true}) {
     Result<std::shared_ptr<runtime::Executable>> e =
-        build(f, {.target = here(), .executor = vm ? std::optional(runtime::Executor::Vm) : std::nullopt});
+        build(with_sizes(f), {.target = here(), .executor = vm ? std::optional(runtime::Executor::Vm) : std::nullopt});
     ASSERT_TRUE(e) << render(e.errors());
     for (int64_t n : {2, 4, 100}) {
       std::vector<Tensor> in = {Tensor::full({n, 3}, f32, 1)};
@@ -325,7 +332,7 @@ TEST(Build, BordersArePartOfAnArraysSize) {
               array(Array::Kind::Output, "y", {n}, 0)};
   f.arrays[1].layout.low = f.arrays[1].layout.high = {1};
   f.steps = {step(0, {0}, 1), step(1, {}, 1), step(2, {1}, 2)};
-  Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here()});
+  Result<std::shared_ptr<runtime::Executable>> e = build(with_sizes(f), {.target = here()});
   ASSERT_TRUE(e) << render(e.errors());
   std::vector<Tensor> in = {Tensor::from_doubles({4}, f32, std::vector<double>{1, 2, 3, 4})};
   runtime::Report report;
@@ -344,7 +351,7 @@ TEST(Build, SaysWhichVariableCannotBeFound) {
   f.input_names = {"x"};
   f.arrays = {array(Array::Kind::Input, "x", {m + n}, 0), array(Array::Kind::Output, "y", {m + n}, 0)};
   f.arrays[1].alias = 0;
-  Result<Built> built = build_program(f, {.target = here()});
+  Result<Built> built = build_program(with_sizes(f), {.target = here()});
   ASSERT_FALSE(built);
   EXPECT_EQ(built.errors()[0].message, "the shape variable `m` cannot be derived from the shapes of the inputs");
 }
@@ -354,9 +361,10 @@ TEST(Build, UnusedInputsAndReturnedInputsAreFine) {
   Expr n = imm(2);
   f.input_types = {ir::tensor_type({2}, f32), ir::tensor_type({3}, f32)};
   f.input_names = {"x", "unused"};
-  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Output, "y", {n}, 0)};
+  f.arrays = {array(Array::Kind::Input, "x", {n}, 0), array(Array::Kind::Output, "y", {n}, 0),
+              array(Array::Kind::Input, "unused", {imm(3)}, 1)};
   f.arrays[1].alias = 0;
-  Result<std::shared_ptr<runtime::Executable>> e = build(f, {.target = here()});
+  Result<std::shared_ptr<runtime::Executable>> e = build(with_sizes(f), {.target = here()});
   ASSERT_TRUE(e) << render(e.errors());
   ASSERT_EQ((*e)->inputs().size(), 2u);
   std::vector<Tensor> in = {Tensor::full({2}, f32, 3), Tensor::full({3}, f32, 4)};

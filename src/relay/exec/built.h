@@ -13,8 +13,8 @@ namespace relay::exec {
 struct Built {
   std::shared_ptr<const runtime::Program> program;
   std::vector<loop::Kernel> kernels;
-  // By segment: the step of the lowered function that each step is; -1 for a copy to the host that another step needs.
-  // (Copies of results come after these, and have no such step.)
+  // By segment: the step of the lowered function that each step is; -1 for a copy that move_to_device() adds. (Copies
+  // of results come after these, and have no such step.)
   std::vector<std::vector<int>> lowered_steps;
   // Figures for reports.
   int64_t constant_steps = 0;  // steps run here

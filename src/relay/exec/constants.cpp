@@ -20,15 +20,6 @@ Tensor aligned(const Tensor& t) {
 
 }  // namespace
 
-scalar::Expr task_count(const lower::LoweredFunction& lowered, const lower::Step& step) {
-  const loop::Kernel& kernel = lowered.kernels[static_cast<size_t>(step.kernel)];
-  RELAY_CHECK(kernel.shape_vars.size() == step.shape_values.size(), "kernel {} takes {} sizes, and {} are given",
-              kernel.name, kernel.shape_vars.size(), step.shape_values.size());
-  std::vector<scalar::Binding> values;
-  for (size_t i = 0; i < kernel.shape_vars.size(); ++i) values.push_back({kernel.shape_vars[i], step.shape_values[i]});
-  return scalar::substitute(kernel.tasks, values);
-}
-
 SegmentConstants::SegmentConstants(const lower::LoweredFunction& lowered, const Liveness& liveness,
                                    const BuildOptions& options, Parts& parts)
     : lowered_(lowered), liveness_(liveness), options_(options), parts_(parts), prepared_(lowered.steps.size()) {
@@ -53,13 +44,7 @@ std::optional<uint32_t> SegmentConstants::prepared(int array) const {
 // Bytes of an array of known size as stored; 0 if its size is unknown.
 int64_t SegmentConstants::stored_bytes(int index) const {
   const lower::Array& a = array(index);
-  int64_t bytes = a.dtype.bytes();
-  for (const scalar::Expr& e : a.layout.physical_shape(a.shape)) {
-    const scalar::Expr extent = scalar::simplify(e);
-    if (!scalar::is_int(extent)) return 0;
-    bytes *= extent->ivalue;
-  }
-  return bytes;
+  return scalar::is_int(a.bytes) ? a.bytes->ivalue : 0;
 }
 
 // Finds steps on constants whose result is larger than the constants that would have to be stored to run them when
@@ -140,7 +125,7 @@ Shape SegmentConstants::physical_shape(const lower::Array& a) const {
 
 std::vector<int64_t> SegmentConstants::sizes(const lower::Step& step) const {
   std::vector<int64_t> values;
-  for (const scalar::Expr& e : step.shape_values) {
+  for (const scalar::Expr& e : step.sizes) {
     scalar::Expr value = scalar::simplify(e);
     RELAY_CHECK(scalar::is_int(value), "a step on constants has the symbolic size {}", scalar::str(e));
     values.push_back(value->ivalue);
@@ -149,7 +134,7 @@ std::vector<int64_t> SegmentConstants::sizes(const lower::Step& step) const {
 }
 
 int64_t SegmentConstants::tasks(const lower::Step& step) const {
-  const scalar::Expr count = scalar::simplify(task_count(lowered_, step));
+  const scalar::Expr count = scalar::simplify(step.tasks);
   RELAY_CHECK(scalar::is_int(count), "a step on constants has {} tasks", scalar::str(count));
   return count->ivalue;
 }
@@ -161,7 +146,7 @@ void SegmentConstants::add_preparations() {
 
 void SegmentConstants::add_preparation(const lower::Step& step) {
   runtime::Preparation p;
-  p.kernel = parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]);
+  p.kernel = parts_.kernel(lowered_.kernels[step.kernel]);
   p.sizes = sizes(step), p.tasks = tasks(step);
   for (int arg : step.args) {
     if (arg == step.writes[0]) {
@@ -179,7 +164,7 @@ void SegmentConstants::add_preparation(const lower::Step& step) {
 
 Status SegmentConstants::run_steps() {
   std::vector<size_t> work;
-  std::vector<int> kernels;
+  std::vector<uint32_t> kernels;
   for (size_t s = 0; s < lowered_.steps.size(); ++s)
     if (liveness_.live[s] && lowered_.steps[s].constant && !prepared_[s])
       work.push_back(s), kernels.push_back(lowered_.steps[s].kernel);
@@ -188,7 +173,7 @@ Status SegmentConstants::run_steps() {
   std::sort(kernels.begin(), kernels.end());
   kernels.erase(std::unique(kernels.begin(), kernels.end()), kernels.end());
   std::vector<loop::Kernel> loops;
-  for (int k : kernels) loops.push_back(lowered_.kernels[static_cast<size_t>(k)]);
+  for (uint32_t k : kernels) loops.push_back(lowered_.kernels[k]);
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, host_backend(options_)->compile(loops, nullptr));
   // Inputs without later readers among constant steps are dropped immediately: transformed weights are large.
   std::map<int, size_t> last_read;
@@ -217,7 +202,7 @@ Status SegmentConstants::run_steps() {
 
 Status SegmentConstants::run_step(const lower::Step& step, const codegen::KernelLibrary& library,
                                   runtime::ThreadPool::Session& session) {
-  const loop::Kernel& kernel = lowered_.kernels[static_cast<size_t>(step.kernel)];
+  const loop::Kernel& kernel = lowered_.kernels[step.kernel];
   codegen::KernelFn fn = library.find(kernel.name);
   RELAY_CHECK(fn, "kernel {} was not compiled", kernel.name);
   std::vector<void*> params;

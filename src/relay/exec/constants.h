@@ -55,7 +55,4 @@ class SegmentConstants {
   std::map<int, uint32_t> numbers_;  // by prepared array: the program's constant
 };
 
-// The number of tasks of a kernel's call, over the function's shape variables.
-scalar::Expr task_count(const lower::LoweredFunction& lowered, const lower::Step& step);
-
 }  // namespace relay::exec

@@ -68,7 +68,7 @@ void for_each_step_on(const char* kind, const runtime::Program& program,
                       function_ref<void(const runtime::Step&, const DeviceName&)> visit) {
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps)
-      if (step.kind == runtime::Step::Kind::Kernel || step.kind == runtime::Step::Kind::KernelWhen)
+      if (step.calls_kernel())
         if (const DeviceName& device = program.devices[segment.device_of(step)]; device.kind == kind)
           visit(step, device);
 }

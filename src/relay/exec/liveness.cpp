@@ -24,9 +24,8 @@ std::vector<int> find_outputs(const std::vector<lower::Array>& arrays) {
   for (size_t i = 0; i < arrays.size(); ++i) {
     const lower::Array& a = arrays[i];
     if (a.kind != lower::Array::Kind::Output) continue;
-    RELAY_CHECK(a.index >= 0, "output {} has no index", a.name);
-    if (static_cast<size_t>(a.index) >= outputs.size()) outputs.resize(static_cast<size_t>(a.index) + 1, -1);
-    outputs[static_cast<size_t>(a.index)] = static_cast<int>(i);
+    if (a.index >= outputs.size()) outputs.resize(size_t{a.index} + 1, -1);
+    outputs[a.index] = static_cast<int>(i);
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     RELAY_CHECK(outputs[i] >= 0, "result {} of the function is not an array", i);
@@ -47,11 +46,11 @@ Liveness find_live(const lower::LoweredFunction& lowered) {
     needed[static_cast<size_t>(output)] = needed[static_cast<size_t>(l.holder[static_cast<size_t>(output)])] = true;
   for (size_t s = lowered.steps.size(); s-- > 0;) {
     const lower::Step& step = lowered.steps[s];
-    l.live[s] = step.check || std::any_of(step.writes.begin(), step.writes.end(),
-                                          [&](int w) { return needed[static_cast<size_t>(w)]; });
+    l.live[s] =
+        step.kind == lower::Step::Kind::CheckIndices ||
+        std::any_of(step.writes.begin(), step.writes.end(), [&](int w) { return needed[static_cast<size_t>(w)]; });
     if (!l.live[s]) continue;
     for (int r : step.reads) needed[static_cast<size_t>(r)] = true;
-    if (step.when >= 0) needed[static_cast<size_t>(step.when)] = true;
   }
   return l;
 }

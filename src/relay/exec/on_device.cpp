@@ -27,9 +27,8 @@ class SegmentMover {
     for (size_t s = 0; s < from_.steps.size(); ++s) {
       const Step& step = from_.steps[s];
       std::vector<uint32_t> args;
-      for (uint32_t i = 0; i < step.args.count; ++i) {
-        const uint32_t array = from_.operands[step.args.begin + i];
-        const bool is_flag = step.kind == Step::Kind::KernelWhen && i + 1 == step.args.count;
+      for (uint32_t array : from_.args(step)) {
+        const bool is_flag = step.kind == Step::Kind::KernelWhen && args.size() + 1 == step.args.count;
         args.push_back(is_flag || step.kind == Step::Kind::CheckIndices ? on_host(array) : on_device(array));
       }
       moved.push_back(static_cast<uint32_t>(out_.steps.size()));
@@ -105,8 +104,8 @@ class SegmentMover {
   bool is_computed_with(uint32_t array) const {
     for (const Step& step : from_.steps)
       if (step.kind != Step::Kind::CheckIndices)
-        for (uint32_t i = 0; i < step.args.count; ++i)
-          if (from_.operands[step.args.begin + i] == array) return true;
+        for (uint32_t arg : from_.args(step))
+          if (arg == array) return true;
     for (const Array& a : from_.arrays)
       if (a.in_place && a.in_place->updates && from_.inputs[a.in_place->input] == array) return true;
     return false;

@@ -33,7 +33,7 @@ uint32_t Parts::external(const lower::ExternalCode& code, uint32_t inputs, uint3
   auto [it, fresh] = external_numbers_.try_emplace({code.library, code.symbol, code.payload},
                                                    static_cast<uint32_t>(program.externals.size()));
   if (fresh) {
-    runtime::ExternalEntry entry{code.library, code.symbol, code.payload, {}, inputs, outputs};
+    runtime::ExternalEntry entry{code, {}, inputs, outputs};
     for (const Tensor& t : code.constants) entry.constants.push_back(constant(t));
     program.externals.push_back(std::move(entry));
   }

@@ -5,8 +5,6 @@
 #include "relay/exec/constants.h"
 #include "relay/exec/sizes.h"
 #include "relay/ir/main_function.h"
-#include "relay/ir/type.h"
-#include "relay/lower/plan/views.h"
 #include "relay/runtime/program/program_builder.h"
 #include "relay/scalar/simplify.h"
 
@@ -68,26 +66,34 @@ class SegmentWriter {
     return out;
   }
 
+  // The array in the form of programs. Constants are packed by then, and have other shapes (constant()).
+  Result<runtime::Array> resolved(const lower::Array& a) {
+    runtime::Array out{a.kind, a.name, a.dtype, {}, {}, 0, {}, Rows::None, {}, a.memory};
+    RELAY_ASSIGN(out.shape, sizes(a.shape));
+    out.bytes = SegmentBuilder::dense_bytes(out.shape, a.dtype);
+    if (a.kind == Kind::Temporary) {  // may have a halo
+      RELAY_ASSIGN(out.bytes, size_(a.bytes));
+    }
+    if (a.kind == Kind::Input || a.kind == Kind::Output) out.rows = a.rows, out.in_place = a.in_place;
+    if (a.kind == Kind::View) {
+      RELAY_ASSIGN(out.index, array(static_cast<int>(a.index)));
+      RELAY_ASSIGN(out.offset, size_(a.offset));
+    }
+    return out;
+  }
+
   // Every parameter is an input, read or not.
   Status inputs() {
-    input_shapes_.resize(lowered_.input_types.size());
     std::vector<int> array_of(lowered_.input_types.size(), -1);
-    for (size_t i = 0; i < lowered_.arrays.size(); ++i) {
-      const lower::Array& a = lowered_.arrays[i];
-      if (a.kind != Kind::Input) continue;
-      RELAY_CHECK(a.index >= 0 && static_cast<size_t>(a.index) < array_of.size(), "input {} is not a parameter",
-                  a.name);
-      array_of[static_cast<size_t>(a.index)] = static_cast<int>(i);
-    }
+    for (size_t i = 0; i < lowered_.arrays.size(); ++i)
+      if (const lower::Array& a = lowered_.arrays[i]; a.kind == Kind::Input) array_of.at(a.index) = static_cast<int>(i);
     for (size_t i = 0; i < array_of.size(); ++i) {
-      std::string name = i < lowered_.input_names.size() ? lowered_.input_names[i] : format("input{}", i);
-      const ir::TensorType* type = ir::as<ir::TensorType>(lowered_.input_types[i]);
-      const lower::Array* a = array_of[i] >= 0 ? &lowered_.arrays[static_cast<size_t>(array_of[i])] : nullptr;
-      if (!a && !type) return not_supported(format("parameter `{}` of the compiled function is not a tensor", name));
-      input_shapes_[i] = a ? a->shape : type->shape;
-      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(input_shapes_[i]));
-      uint32_t made = builder_.input(name, a ? a->dtype : type->dtype, std::move(shape));
-      if (a) id_[array_of[i]] = made, builder_.set_rows(made, a->rows), builder_.set_memory(made, a->memory);
+      RELAY_CHECK(array_of[i] >= 0, "parameter {} of {} is not an array", i, lowered_.name);
+      const lower::Array& a = lowered_.arrays[static_cast<size_t>(array_of[i])];
+      input_shapes_.push_back(a.shape);
+      RELAY_ASSIGN(runtime::Array made, resolved(a));
+      made.name = i < lowered_.input_names.size() ? lowered_.input_names[i] : format("input{}", i);
+      id_[array_of[i]] = builder_.add(std::move(made));
     }
     return ok();
   }
@@ -129,13 +135,9 @@ class SegmentWriter {
         builder_.result(constant(h, h.value));
         continue;
       }
-      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
-      uint32_t made = builder_.output(names.back(), a.dtype, std::move(shape));
-      id_[output] = made;
-      builder_.set_rows(made, a.rows), builder_.set_memory(made, a.memory);
-      if (a.in_place)
-        builder_.in_place(made, static_cast<uint32_t>(lowered_.arrays[static_cast<size_t>(a.in_place->input)].index),
-                          a.in_place->updates);
+      RELAY_ASSIGN(runtime::Array resolved_output, resolved(a));
+      resolved_output.name = names.back();
+      const uint32_t made = id_[output] = builder_.add(std::move(resolved_output));
       if (holder == output) continue;
       RELAY_CHECK(h.layout.is_row_major(), "output {} is {}, whose storage is not row-major", a.name, h.name);
       RELAY_ASSIGN(uint32_t from, array(holder));
@@ -153,103 +155,77 @@ class SegmentWriter {
     return made;
   }
 
-  // The array in the host's memory: itself, or a temporary to which a step copies it.
-  Result<uint32_t> array_on_host(int index) {
-    RELAY_ASSIGN(const uint32_t made, array(index));
-    if (builder_.memory(made) == host_memory) return made;
-    if (const auto known = on_host_.find(index); known != on_host_.end()) return known->second;
-    const uint32_t copy = builder_.temporary_like(made, host_memory);
-    builder_.copy(made, copy);
-    parts_.lowered_steps.back().push_back(-1);
-    return on_host_[index] = copy;
-  }
-
   // The program's array, created at its first use.
   Result<uint32_t> array(int index) {
     if (std::map<int, uint32_t>::iterator it = id_.find(index); it != id_.end()) return it->second;
     const lower::Array& a = lowered_.arrays[static_cast<size_t>(index)];
-    RELAY_CHECK(a.kind == Kind::Constant || a.kind == Kind::Temporary, "array {} is used before it is declared",
-                a.name);
+    RELAY_CHECK(a.kind != Kind::Input && a.kind != Kind::Output, "array {} is used before it is declared", a.name);
     uint32_t made = 0;
-    if (a.view) {
-      RELAY_ASSIGN(uint32_t whole, array(lower::stored_in(lowered_.arrays, index)));
-      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
-      RELAY_ASSIGN(SizeExpr begin, size_(lower::offset_of_view(lowered_.arrays, index)));
-      made = builder_.view(a.name, a.dtype, std::move(shape), whole, std::move(begin));
-    } else if (const std::optional<uint32_t> prepared = constants_.prepared(index)) {
+    if (const std::optional<uint32_t> prepared = constants_.prepared(index)) {
       made = builder_.constant(a.name, *prepared, constants_.stored(index));
       builder_.set_memory(made, a.memory);
     } else if (a.kind == Kind::Constant || constants_.is_computed(index)) {
       made = constant(a, constants_.stored(index));
     } else {
-      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(a.shape));
-      made = builder_.temporary(a.name, a.dtype, std::move(shape));
-      builder_.set_memory(made, a.memory);
-      Expr bytes = scalar::imm(a.dtype.bytes());
-      for (const Expr& e : a.layout.physical_shape(a.shape)) bytes = bytes * e;
-      RELAY_ASSIGN(SizeExpr stored_bytes, size_(bytes));
-      builder_.set_bytes(made, std::move(stored_bytes));
+      RELAY_ASSIGN(runtime::Array temporary, resolved(a));
+      made = builder_.add(std::move(temporary));
     }
     id_[index] = made;
     return made;
   }
 
-  Status check_indices(const Step& step) {
-    RELAY_ASSIGN(uint32_t indices, array_on_host(step.args[0]));
-    RELAY_ASSIGN(std::vector<SizeExpr> extents, sizes(step.check->extents));
-    const Rows of_calls = lowered_.arrays[static_cast<size_t>(step.args[0])].rows;
-    builder_.check_indices({step.check->op, place_text(step.check->span), step.check->axes, of_calls}, indices,
-                           extents);
+  // The number in the program of the kernel, check or function that the step refers to.
+  uint32_t callee(const Step& step) {
+    switch (step.kind) {
+      case Step::Kind::Kernel:
+      case Step::Kind::KernelWhen: return parts_.kernel(lowered_.kernels[step.kernel]);
+      case Step::Kind::CheckIndices: return builder_.add_check(lowered_.index_checks[step.kernel]);
+      case Step::Kind::External: {
+        const uint32_t outputs = static_cast<uint32_t>(step.writes.size());
+        return parts_.external(*lowered_.externals[step.kernel], static_cast<uint32_t>(step.args.size()) - outputs,
+                               outputs);
+      }
+      case Step::Kind::Copy: break;
+    }
+    return 0;
+  }
+
+  Status add(const Step& step) {
+    std::vector<uint32_t> args;
+    for (int arg : step.args) {
+      RELAY_ASSIGN(uint32_t id, array(arg));
+      args.push_back(id);
+    }
+    RELAY_ASSIGN(std::vector<SizeExpr> values, sizes(step.sizes));
+    std::optional<SizeExpr> tasks;
+    if (step.calls_kernel()) {
+      RELAY_ASSIGN(tasks, size_(step.tasks));
+    }
+    builder_.step(step.kind, callee(step), args, values, std::move(tasks));
     return ok();
   }
 
+  // Steps on constants have run, or are preparations.
   Status steps() {
-    std::optional<lower::StepRepeat> repeat;
+    std::vector<lower::Repeat>::const_iterator repeat = lowered_.repeats.begin();
     uint32_t repeated = 0;  // number of its steps
-    auto end_repeat = [&]() -> Status {
-      if (!repeat) return ok();
-      RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
-      builder_.repeat_last(std::exchange(repeated, 0), std::move(times));
-      repeat.reset();
-      return ok();
-    };
-    for (size_t s = 0; s < lowered_.steps.size(); ++s) {
+    for (uint32_t s = 0; s < lowered_.steps.size(); ++s) {
       const Step& step = lowered_.steps[s];
-      if (!liveness_.live[s] || step.constant) continue;
-      if (repeat && (!step.repeat || step.repeat->number != repeat->number)) RELAY_RETURN_IF_ERROR(end_repeat());
-      if (step.repeat) repeat = step.repeat, ++repeated;
-      if (step.check) {
-        RELAY_RETURN_IF_ERROR(check_indices(step));
+      const bool is_written = liveness_.live[s] && !step.constant;
+      if (is_written) {
+        RELAY_RETURN_IF_ERROR(add(step));
         parts_.lowered_steps.back().push_back(static_cast<int>(s));
-        continue;
       }
-      std::vector<uint32_t> args;
-      for (int arg : step.args) {
-        RELAY_ASSIGN(uint32_t id, array(arg));
-        args.push_back(id);
+      if (repeat == lowered_.repeats.end() || s < repeat->first) continue;
+      repeated += is_written;
+      if (s + 1 < repeat->first + repeat->count) continue;
+      if (repeated > 0) {
+        RELAY_ASSIGN(SizeExpr times, size_(repeat->times));
+        builder_.repeat_last(std::exchange(repeated, 0), std::move(times));
       }
-      if (step.transfer) {
-        builder_.copy(args[0], args[1]);
-        parts_.lowered_steps.back().push_back(static_cast<int>(s));
-        continue;
-      }
-      if (step.external) {
-        const uint32_t outputs = static_cast<uint32_t>(step.writes.size());
-        builder_.external(parts_.external(*step.external, static_cast<uint32_t>(args.size()) - outputs, outputs), args);
-        parts_.lowered_steps.back().push_back(static_cast<int>(s));
-        continue;
-      }
-      RELAY_ASSIGN(std::vector<SizeExpr> shape, sizes(step.shape_values));
-      RELAY_ASSIGN(SizeExpr tasks, size_(task_count(lowered_, step)));
-      std::optional<uint32_t> when;
-      if (step.when >= 0) {
-        RELAY_ASSIGN(when, array_on_host(step.when));
-      }
-      builder_.kernel(parts_.kernel(lowered_.kernels[static_cast<size_t>(step.kernel)]), args, shape, std::move(tasks),
-                      when);
-      parts_.lowered_steps.back().push_back(static_cast<int>(s));
+      ++repeat;
     }
-    return end_repeat();
+    return ok();
   }
 
   const LoweredFunction& lowered_;
@@ -260,7 +236,6 @@ class SegmentWriter {
   SegmentBuilder builder_;
   std::vector<Exprs> input_shapes_;
   std::map<int, uint32_t> id_;
-  std::map<int, uint32_t> on_host_;  // copies of arrays on devices, for the steps of the host
   std::vector<std::pair<uint32_t, uint32_t>> copies_;
 };
 

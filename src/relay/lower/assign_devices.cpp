@@ -18,8 +18,8 @@ class Devices {
   Status run() {
     for (size_t i = 0; i < plan_.arrays.size(); ++i) {
       const Array& a = plan_.arrays[i];
-      if (a.kind == Array::Kind::Input) place(static_cast<int>(i), of(options_.param_devices, a.index), {});
-      if (a.kind == Array::Kind::Output) place(static_cast<int>(i), of(options_.result_devices, a.index), {});
+      if (a.kind == Array::Kind::Input) place(static_cast<int>(i), of(options_.param_devices, a), {});
+      if (a.kind == Array::Kind::Output) place(static_cast<int>(i), of(options_.result_devices, a), {});
       if (a.alias >= 0) join(static_cast<int>(i), a.alias, {});
       if (a.view) join(static_cast<int>(i), a.view->base, {});
     }
@@ -50,8 +50,8 @@ class Devices {
   }
 
  private:
-  static int of(const std::vector<int>& devices, int index) {
-    return index >= 0 && static_cast<size_t>(index) < devices.size() ? devices[static_cast<size_t>(index)] : 0;
+  static int of(const std::vector<int>& devices, const Array& a) {
+    return a.index < devices.size() ? devices[a.index] : 0;
   }
   bool is_constant(int array) const { return plan_.arrays[array].kind == Array::Kind::Constant; }
   int find(int a) {

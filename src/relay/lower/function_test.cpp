@@ -347,11 +347,11 @@ TEST(Function, ShortStepsOfARecurrenceAreOneKernel) {
     for (const Step& s : l->steps) {
       if (!s.recurrence) continue;
       ++recurrences;
-      EXPECT_FALSE(s.repeat);
       EXPECT_EQ(scalar::str(l->kernels[static_cast<size_t>(s.kernel)].tasks), "1");
       EXPECT_TRUE(loop::verify(l->kernels[static_cast<size_t>(s.kernel)]).empty());
     }
     EXPECT_EQ(recurrences, 1);
+    EXPECT_TRUE(l->repeats.empty());
   }
 }
 
@@ -360,12 +360,13 @@ TEST(Function, LongStepsOfARecurrenceAreRepeated) {
   const Expr steps = scalar::var("n");
   Result<LoweredFunction> l = lower_rnn(1024, steps);
   ASSERT_TRUE(l) << render(l.errors());
+  ASSERT_EQ(l->repeats.size(), 1u);
+  const Repeat& repeat = l->repeats[0];
+  EXPECT_EQ(repeat.times, steps);
   int repeated = 0;
-  for (const Step& s : l->steps) {
-    if (!s.repeat) continue;
+  for (const Step& s : std::span(l->steps).subspan(repeat.first, repeat.count)) {
     ++repeated;
-    EXPECT_EQ(s.repeat->times, steps);
-    ASSERT_FALSE(s.shape_values.empty());
+    ASSERT_FALSE(s.sizes.empty());
     EXPECT_EQ(l->kernels[static_cast<size_t>(s.kernel)].shape_vars[0]->name, "t");
     EXPECT_TRUE(loop::verify(l->kernels[static_cast<size_t>(s.kernel)]).empty());
     bool weights = false;

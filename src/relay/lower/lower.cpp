@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "relay/lower/group/cost.h"
-#include "relay/lower/group/operations.h"
+#include "relay/lower/group/flops.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"
@@ -17,93 +17,6 @@
 namespace relay::lower {
 
 namespace {
-
-// The elements of a reduction along `axis`: their number, or the average if it depends on another axis of the stage
-// (the last block of keys is shorter than the others).
-double mean_extent(const te::TensorNode& stage, const te::Axis& axis) {
-  if (scalar::is_int(axis.extent)) return static_cast<double>(axis.extent->ivalue);
-  for (const te::Axis& other : stage.axes) {
-    const int64_t count = extent_or(other, 0);
-    double sum = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const Expr at = scalar::simplify(scalar::substitute(axis.extent, {{other.var, scalar::imm(i)}}));
-      if (!scalar::is_int(at)) break;
-      sum += static_cast<double>(at->ivalue);
-    }
-    if (sum > 0) return sum / static_cast<double>(count);
-  }
-  return static_cast<double>(extent_or(axis, 0));
-}
-
-struct KernelFlops {
-  double known = 0;
-  std::vector<SymbolicFlops> symbolic{};
-};
-
-// The fraction of a stage's steps that its :skip_padding loops execute.
-double part_inside(const te::TensorNode& stage, const StageSchedule& scheduled) {
-  std::set<std::string> inside;
-  for (const Loop& l : scheduled.loops)
-    if (l.kind == LoopKind::SkipPadding) inside.insert(l.axis);
-  double part = 1;
-  if (inside.empty()) return part;
-  for (const te::Axis& a : stage.axes) {
-    std::set<std::string> sums;
-    const PartOfTaps taps = taps_inside(stage, a.var->name, sums);
-    if (std::includes(inside.begin(), inside.end(), sums.begin(), sums.end())) part *= mean_part(taps, extent_or(a, 0));
-  }
-  return part;
-}
-
-// The operations that combine an element of a reduction with others.
-double count_combining(const te::TensorNode& stage) {
-  if (stage.combiner == te::Combiner::None) return 0;
-  double operations = 0;
-  if (stage.merge)
-    for (const Expr& e : stage.merge->next.empty() ? stage.merge->combined : stage.merge->next)
-      scalar::visit(e, [&](const Expr& n) { operations += n->args.empty() || n->dtype.is_bool() ? 0 : 1; });
-  return std::max(operations, 1.0);
-}
-
-// Counts one operation per element of each reduction (for several values, those of its merge), and one per node of each
-// body; scaled by `part`.
-void count_flops(const te::TensorNode& stage, double part, const TargetDesc& target, KernelFlops& flops) {
-  if (stage.is_program()) return;  // moves data: its operations depend on values
-  SymbolicFlops own{part * (count_combining(stage) + count_operations(stage.body, target)), {}};
-  auto multiply = [&](const te::Axis& a, double extent) {
-    if (extent > 0 || scalar::is_int(scalar::simplify(a.extent)))
-      own.each *= extent;
-    else
-      own.times = own.times ? own.times * a.extent : a.extent;
-  };
-  for (const te::Axis& a : stage.axes) multiply(a, static_cast<double>(extent_or(a, 0)));
-  for (const te::Axis& a : stage.reduce_axes) multiply(a, mean_extent(stage, a));
-  if (!own.times)
-    flops.known += own.each;
-  else if (own.each > 0)
-    flops.symbolic.push_back(own);
-}
-
-// The operations of each kernel, by its root stage: its own, and those of the stages inside it.
-std::map<std::string, KernelFlops> kernel_flops(const te::Tensors& stages, const Schedule& schedule,
-                                                const TargetDesc& target) {
-  std::map<std::string, std::string> kernel_of;  // by stage; consumers come first
-  std::map<std::string, double> part_of;         // by stage: the fraction of its steps that is executed
-  std::map<std::string, KernelFlops> flops;
-  for (size_t i = stages.size(); i-- > 0;) {
-    const te::TensorNode& t = *stages[i];
-    if (t.is_placeholder()) continue;
-    const StageSchedule& scheduled = schedule.stages.at(t.name);
-    if (scheduled.place == Place::Root) kernel_of[t.name] = t.name;
-    if (scheduled.place == Place::At) kernel_of[t.name] = kernel_of[scheduled.consumer];
-    const std::string& kernel = kernel_of[t.name];
-    double& part = part_of.try_emplace(t.name, part_inside(t, scheduled)).first->second;
-    if (scheduled.place == Place::At) part *= part_of[scheduled.consumer];
-    count_flops(t, part, target, flops[kernel]);
-    for (const te::Tensor& read : te::inputs(stages[i])) kernel_of[read->name] = kernel;
-  }
-  return flops;
-}
 
 class Lowering {
  public:
@@ -130,6 +43,7 @@ class Lowering {
     }
     out_.not_in_place = std::move(plan_.not_in_place);
     check_in_place();
+    set_sizes(out_);
     return ok();
   }
   // The function has to be lowered without this rule: a group's schedule in its form could not be built.
@@ -186,15 +100,16 @@ class Lowering {
 
   // Several kernels may compute one output, each reading the input whose place it would take.
   void check_in_place() {
-    std::map<int, int> taken;  // by input: the output
+    std::map<uint32_t, int> taken;  // by input: the output
     for (size_t a = 0; a < out_.arrays.size(); ++a)
       if (out_.arrays[a].in_place) taken[out_.arrays[a].in_place->input] = static_cast<int>(a);
     std::set<int> written;
     for (const Step& step : out_.steps) {
       for (int read : step.reads) {
-        const auto output = taken.find(read);
+        const Array& input = out_.arrays[read];
+        const auto output = input.kind == Array::Kind::Input ? taken.find(input.index) : taken.end();
         if (output == taken.end() || !written.count(output->second)) continue;
-        out_.not_in_place.emplace(out_.arrays[read].index,
+        out_.not_in_place.emplace(static_cast<int>(input.index),
                                   format("several kernels compute `{}` from it", out_.arrays[output->second].name));
         out_.arrays[output->second].in_place.reset();
         taken.erase(output);
@@ -204,19 +119,40 @@ class Lowering {
   }
 
   void add_check(const Group& g) {
+    const int indices = on_host(g.params[0]);
     Step step;
-    step.args = g.params, step.reads = {stored_in(out_.arrays, g.params[0])};
-    step.check = g.check;
+    step.kind = Step::Kind::CheckIndices, step.kernel = static_cast<uint32_t>(out_.index_checks.size());
+    step.args = {indices}, step.reads = {stored_in(out_.arrays, indices)}, step.sizes = g.check->extents;
+    out_.index_checks.push_back(g.check->meaning);
+    out_.index_checks.back().rows = out_.arrays[indices].rows;
     out_.steps.push_back(std::move(step));
   }
 
   void add_opaque(const Group& g) {
     Step step;
-    step.transfer = g.transfer.has_value();
+    step.kind = g.transfer ? Step::Kind::Copy : Step::Kind::External;
     step.args = step.reads = g.params, step.writes = g.outputs;
     step.args.insert(step.args.end(), g.outputs.begin(), g.outputs.end());
-    step.external = g.external;
+    if (g.external) step.kernel = static_cast<uint32_t>(out_.externals.size()), out_.externals.push_back(g.external);
     out_.steps.push_back(std::move(step));
+  }
+
+  // The array in the host's memory: itself, or a temporary to which a step copies it.
+  int on_host(int array) {
+    if (out_.arrays[array].memory == host_memory) return array;
+    const auto [known, fresh] = on_host_.try_emplace(array, static_cast<int>(out_.arrays.size()));
+    if (!fresh) return known->second;
+    Array copy;
+    copy.name = out_.arrays[array].name, copy.dtype = out_.arrays[array].dtype, copy.shape = out_.arrays[array].shape;
+    copy.rows = out_.arrays[array].rows;
+    copy.layout =
+        out_.arrays[array].view ? Layout::row_major(static_cast<int>(copy.shape.size())) : out_.arrays[array].layout;
+    add_array(std::move(copy));
+    Step step;
+    step.kind = Step::Kind::Copy, step.args = {array, known->second};
+    step.reads = {stored_in(out_.arrays, array)}, step.writes = {known->second};
+    out_.steps.push_back(std::move(step));
+    return known->second;
   }
 
   Status lower_group(const Group& g) {
@@ -297,7 +233,7 @@ class Lowering {
     step.kernel = add_kernel(b.kernel, b.text);
     step.group = static_cast<int>(out_.groups.size()) - 1;
     step.flops = flops.known, step.symbolic_flops = flops.symbolic;
-    step.shape_values = b.kernel.shape_vars;
+    step.sizes = b.kernel.shape_vars;
     step.constant = true;
     for (const te::Tensor& p : b.params) {
       int id = array_of.at(p->name);
@@ -310,14 +246,18 @@ class Lowering {
     // whose place others take.
     for (const te::Tensor& t : results) {
       const Array& made = out_.arrays[array_of.at(t->name)];
-      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.shape_values.empty() &&
+      step.constant &= made.kind == Array::Kind::Temporary && !made.view && step.sizes.empty() &&
                        !is_shared_.contains(array_of.at(t->name));
     }
-    if (!step.constant) step.when = when;
     for (const te::Tensor& t : results) {
       const int result = stored_in(out_.arrays, array_of.at(t->name));
       if (step.constant) is_constant_[result] = true;
       if (out_.arrays[result].layout.has_halo() && with_halo_.insert(result).second) add_halo(result, step);
+    }
+    if (when >= 0 && !step.constant) {
+      const int condition = on_host(when);
+      step.kind = Step::Kind::KernelWhen;
+      step.args.push_back(condition), step.reads.push_back(stored_in(out_.arrays, condition));
     }
     out_.steps.push_back(std::move(step));
   }
@@ -351,20 +291,23 @@ class Lowering {
       kernels = steps.separate_kernels(name, out_.arrays, array_of);
     else
       kernels.push_back(steps.single_kernel(name, out_.arrays, array_of));
-    const int repeat = repeats_++;
+    Repeat repeat{.times = g.steps->count};
     for (RecurrenceKernel& made : kernels) {
       Step step;
       step.args = made.args, step.recurrence = true;
       for (int a : made.args) step.reads.push_back(stored_in(out_.arrays, a));
       for (int a : made.written) step.writes.push_back(stored_in(out_.arrays, a));
-      if (made.repeated) step.repeat = StepRepeat{repeat, g.steps->count};
-      step.shape_values = made.kernel.shape_vars;
-      if (made.repeated) step.shape_values[0] = scalar::imm(0);
+      step.sizes = made.kernel.shape_vars;
+      if (made.repeated) {
+        step.sizes[0] = scalar::imm(0);
+        if (repeat.count++ == 0) repeat.first = static_cast<uint32_t>(out_.steps.size());
+      }
       step.kernel = add_kernel(std::move(made.kernel));
       step.group = static_cast<int>(out_.groups.size()) - 1;
       for (const std::string& root : made.roots) add_flops(step, flops.at(root), g.steps->count);
       out_.steps.push_back(std::move(step));
     }
+    if (repeat.count > 0) out_.repeats.push_back(std::move(repeat));
   }
 
   // Adds the operations of a kernel in `times` steps of a recurrence; the group already has those of one step.
@@ -384,20 +327,20 @@ class Lowering {
     const Array& a = out_.arrays[array];
     loop::Kernel k = halo_kernel(a.shape, a.dtype, a.layout, options_.target, options_.injected_bug);
     Step step;
-    step.shape_values = k.shape_vars;
+    step.sizes = k.shape_vars;
     step.kernel = add_kernel(k);
     step.args = step.writes = {array};
     step.group = writer.group, step.constant = writer.constant;  // whichever step writes it
     out_.steps.push_back(std::move(step));
   }
 
-  int add_kernel(loop::Kernel k) {
+  uint32_t add_kernel(loop::Kernel k) {
     const std::string text = text_without_name(k);
     return add_kernel(std::move(k), text);
   }
 
   // Equal kernels, which differ only in name, are compiled once.
-  int add_kernel(loop::Kernel k, const std::string& text) {
+  uint32_t add_kernel(loop::Kernel k, const std::string& text) {
     auto [name, fresh] = names_.kernel_of_text.try_emplace(text);
     if (fresh) {
       int n = names_.kernels[k.name]++;
@@ -405,7 +348,7 @@ class Lowering {
       while (n && names_.kernels.count(name->second)) name->second += "_";
       names_.kernels[name->second]++;
     }
-    auto [it, first] = kernels_.try_emplace(name->second, static_cast<int>(out_.kernels.size()));
+    auto [it, first] = kernels_.try_emplace(name->second, static_cast<uint32_t>(out_.kernels.size()));
     if (first) {
       k.name = name->second;
       out_.kernels.push_back(std::move(k));
@@ -424,10 +367,10 @@ class Lowering {
   std::map<int, Layout> requested_layouts_;  // by constant: the layout that the first group requested
   std::set<int> is_shared_;                  // arrays that hold others
   std::set<int> with_halo_;                  // arrays whose halo is written, by a step before the first writer
-  int repeats_ = 0;
+  std::map<int, int> on_host_;               // by array on another device: its copy
   LowerNames own_names_;
   LowerNames& names_;
-  std::unordered_map<std::string, int> kernels_;  // of this function, by name
+  std::unordered_map<std::string, uint32_t> kernels_;  // of this function, by name
 };
 
 }  // namespace

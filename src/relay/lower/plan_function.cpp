@@ -92,7 +92,7 @@ class Planner {
                         "pass the tensors one by one, or use the debug executor"};
     const Exprs shape = options_.calls ? with_rows(t->shape, options_.calls) : t->shape;
     int id = new_array(Array::Kind::Input, param->name, shape, t->dtype);
-    plan_.arrays[id].index = index;
+    plan_.arrays[id].index = static_cast<uint32_t>(index);
     if (options_.calls) plan_.arrays[id].rows = rows_for(t->shape);
     values_[param.get()] = {id};
     return ok();
@@ -266,10 +266,10 @@ class Planner {
     for (size_t i = 0; i < results.size(); ++i) {
       Array& a = plan_.arrays[results[i]];
       if (a.kind == Array::Kind::Temporary && !computed_ahead_.count(results[i])) {
-        a.kind = Array::Kind::Output, a.index = static_cast<int>(i);
+        a.kind = Array::Kind::Output, a.index = static_cast<uint32_t>(i);
       } else {
         int id = new_array(Array::Kind::Output, format("output_{}", i), a.shape, a.dtype);
-        plan_.arrays[id].index = static_cast<int>(i), plan_.arrays[id].alias = results[i];
+        plan_.arrays[id].index = static_cast<uint32_t>(i), plan_.arrays[id].alias = results[i];
         plan_.arrays[id].rows = plan_.arrays[results[i]].rows;
       }
     }
@@ -535,5 +535,7 @@ class Planner {
 Result<FunctionPlan> plan_function(const ir::FunctionRef& function, const LowerOptions& options) {
   return Planner(options).run(function);
 }
+
+double flops_of(const Group& group, const TargetDesc& target) { return known_flops(group.te.outputs, target); }
 
 }  // namespace relay::lower

@@ -16,4 +16,7 @@ namespace relay::lower {
 
 Result<FunctionPlan> plan_function(const ir::FunctionRef& function, const LowerOptions& options);
 
+// The operations of a group of the plan, without those of stages with symbolic sizes (group/flops.h).
+double flops_of(const Group& group, const TargetDesc& target);
+
 }  // namespace relay::lower

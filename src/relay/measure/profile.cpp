@@ -73,15 +73,14 @@ void describe(Profile& profile, std::span<const lower::LoweredFunction> segments
     KernelProfile& row = *rows.at(step.kernel);
     row.flops += what.flops;
     std::vector<scalar::Binding> sizes;
-    for (size_t i = 0; i < what.shape_values.size(); ++i)
-      sizes.push_back({what.shape_values[i], scalar::imm(step.sizes[i])});
+    for (size_t i = 0; what.calls_kernel() && i < what.sizes.size(); ++i)
+      sizes.push_back({what.sizes[i], scalar::imm(step.sizes[i])});
     for (const lower::SymbolicFlops& more : what.symbolic_flops) {
       const scalar::Expr times = scalar::simplify(scalar::substitute(more.times, sizes));
       if (scalar::is_int(times)) row.flops += more.each * static_cast<double>(times->ivalue);
     }
-    if (what.external) row.rule = what.external->library;
-    if (what.check || what.external || what.transfer) continue;
-    row.rule = function.groups[static_cast<size_t>(what.group)].rule;
+    if (what.kind == lower::Step::Kind::External) row.rule = function.externals[what.kernel]->library;
+    if (what.calls_kernel()) row.rule = function.groups[static_cast<size_t>(what.group)].rule;
   }
 }
 

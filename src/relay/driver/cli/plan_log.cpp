@@ -13,6 +13,7 @@ static const char* name(lower::Array::Kind kind) {
     case lower::Array::Kind::Output: return "output";
     case lower::Array::Kind::Constant: return "constant";
     case lower::Array::Kind::Temporary: return "temporary";
+    case lower::Array::Kind::View: return "view";
   }
   return "";
 }
@@ -22,7 +23,7 @@ static std::string str(const lower::Array& a) {
   for (const scalar::Expr& extent : a.shape) shape.push_back(scalar::str(extent));
   std::string out = format("{}: {} {}[{}], {}", a.name, name(a.kind), a.dtype.str(), join(shape, ", "), a.layout.str());
   if (a.view) out += format(", inside {} from {} along dimension {}", a.view->base, a.view->offset, a.view->dim);
-  if (a.in_place) out += format(", may take the place of {}", a.in_place->input);
+  if (a.in_place) out += format(", may take the place of input {}", a.in_place->input);
   if (a.alias >= 0) out += format(", the same as {}", a.alias);
   return out;
 }

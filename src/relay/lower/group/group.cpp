@@ -130,7 +130,7 @@ class Translator {
       else
         written.push_back(a);
     for (const op::CheckedIndices& checked : op::checks_of(def, call.attrs, types)) {
-      CheckedTe made{{op::refusing(def, call.attrs, checked), call.span, checked.extents, checked.axes},
+      CheckedTe made{{{op::refusing(def, call.attrs, checked), place_text(call.span), checked.axes}, checked.extents},
                      checked.values ? checked.values(inputs) : inputs[checked.input]};
       const bool is_written = !checked.values && inputs.size() == written.size();
       if (const ir::Constant* c = is_written ? ir::as<ir::Constant>(written[checked.input]) : nullptr)

@@ -14,7 +14,7 @@ static bool in_range(const Tensor& indices, const IndexCheck& check) {
     extents.push_back(extent->ivalue);
   }
   const int64_t count = indices.elements(), slice = count / static_cast<int64_t>(extents.size());
-  return !first_out_of_range(indices.data(), indices.dtype(), count, extents, slice, check.axes[0] != no_axis);
+  return !first_out_of_range(indices.data(), indices.dtype(), count, extents, slice, check.meaning.axes[0] != no_axis);
 }
 
 static int constant_array(FunctionPlan& plan, const Tensor& value) {

@@ -62,7 +62,7 @@ Result<std::optional<ExternalCall>> external_call(const ir::Call& call, const Ex
   if (!inner) return std::optional<ExternalCall>();
   const op::OpDef& def = *ir::as<ir::Op>(inner->callee)->def;
   const op::Callback& callback = *op::callback_of(def);
-  ExternalCall out{{callback.library, def.name, callback.payload(inner->attrs)}, {}, call.type};
+  ExternalCall out{{{callback.library, def.name, callback.payload(inner->attrs)}}, {}, call.type};
   // Parameters of the primitive function stand for the call's arguments.
   ir::VarMap values;
   for (size_t i = 0; f && i < f->params.size(); ++i) values[f->params[i].get()] = call.args[i];

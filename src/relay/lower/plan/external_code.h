@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "relay/runtime/program/segment.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::lower {
 
-// A function of a library (runtime/relay_external.h), which creates it from `payload` and `constants`.
-struct ExternalCode {
-  std::string library, symbol;
-  std::string payload;  // any bytes
+// A function of a library, with the constants from which the library creates it.
+struct ExternalCode : runtime::ExternalFunction {
   std::vector<Tensor> constants{};
 };
 using ExternalCodes = std::map<std::string, ExternalCode>;  // by symbol

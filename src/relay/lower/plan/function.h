@@ -1,4 +1,5 @@
-// A lowered function: arrays, kernels and the steps that call them.
+// A lowered function: a segment over symbolic sizes, with kernels in the loop language, and facts about both that only
+// the compiler needs. Arrays, steps and repeats are those of programs (runtime/program/segment.h).
 #pragma once
 
 #include <map>
@@ -7,41 +8,39 @@
 
 #include "relay/ir/expr.h"
 #include "relay/loop/loop.h"
-#include "relay/lower/group/index_check.h"
+#include "relay/lower/group/flops.h"
 #include "relay/lower/plan/external_code.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/candidates.h"
 #include "relay/lower/schedule/layout.h"
 #include "relay/lower/schedule/schedule_rule.h"
 #include "relay/op/conditions.h"
+#include "relay/runtime/program/segment.h"
 #include "relay/te/te.h"
-#include "relay/tensor/placement.h"
+#include "relay/tensor/tensor.h"
 
 namespace relay::lower {
 
-// An array that is a part of another, a temporary or an output: it begins `offset` elements into dimension `dim`.
+// The form of segments while they are lowered. Sizes are over the function's shape variables.
+struct Symbolic {
+  using Size = Expr;
+  using Arrays = std::vector<int>;
+  using Sizes = Exprs;
+  using OneSize = Expr;
+};
+
+// The place of an array that is a part of another, a temporary or an output: it begins `offset` elements into dimension
+// `dim`.
 struct ArrayView {
   int base = -1;
   size_t dim = 0;
   int64_t offset = 0;
 };
 
-// An output that may share the storage of an input (in_place.h).
-struct InPlace {
-  int input = -1;        // an array
-  bool updates = false;  // its steps write only the changes: it starts with the input's elements
-};
-
-// An array of the lowered function. `shape` is the logical shape, over shape variables.
-struct Array {
-  enum class Kind : uint8_t { Input, Output, Constant, Temporary };
-  Kind kind = Kind::Temporary;
-  std::string name;
-  Exprs shape;
-  DType dtype;
+// An array. `bytes`, and the kind View with its `index` and `offset`, are set when the function is lowered (views.h:
+// set_storage).
+struct Array : runtime::ArrayOf<Symbolic> {
   Layout layout;
-  int index = -1;  // Input: of the parameter; Output: of the result
-  Rows rows = Rows::None;
   Tensor value;  // Constant: the logical value (exec packs it into `layout`)
   // Inputs and outputs are row-major. If an output is an input, a constant or another output returned unchanged,
   // `alias` is that array and no kernel writes this one.
@@ -49,41 +48,18 @@ struct Array {
   // Set if the array has no storage of its own. The rest of its base behind its elements is a halo in its layout
   // (views.h).
   std::optional<ArrayView> view{};
-  std::optional<InPlace> in_place{};  // Output
-  MemorySpace memory = host_memory;
 };
 
-// The operations of a stage with symbolic sizes: `each` times a product of extents over shape variables.
-struct SymbolicFlops {
-  double each = 0;
-  Expr times;
+// A step. `kernel` is an index in LoweredFunction: in `kernels`, `index_checks` or `externals`.
+struct Step : runtime::StepOf<Symbolic> {
+  std::vector<int> reads, writes;               // arrays of args, or the arrays that store them
+  int group = -1;                               // of LoweredFunction::groups
+  double flops = 0;                             // see LoweredGroup::flops; of the stages that this kernel computes
+  std::vector<SymbolicFlops> symbolic_flops{};  // of its stages with symbolic sizes
+  bool recurrence = false;                      // part of a recurrence
+  bool constant = false;                        // depends on constants only: run once when the program is built
 };
-
-// Consecutive steps with the same number are called `times` times in turn. Each takes the iteration number as its first
-// size.
-struct StepRepeat {
-  int number = 0;
-  Expr times;
-};
-
-// A kernel call, a check, or a copy of args[0] to args[1], which is in the memory of another device.
-struct Step {
-  int kernel = -1;                 // of LoweredFunction::kernels; -1: a check
-  std::vector<int> args;           // arrays, in the order of the kernel's params
-  std::vector<int> reads, writes;  // arrays of args, or the arrays that store them
-  std::vector<Expr> shape_values;  // one per shape_var of the kernel: over the function's shape variables
-  int group = -1;                  // of LoweredFunction::groups
-  int when = -1;                   // an array: the call happens only if one of its bytes is not zero; -1 if always
-  double flops = 0;                // see LoweredGroup::flops; of the stages that this kernel computes
-  std::vector<SymbolicFlops> symbolic_flops{};     // of its stages with symbolic sizes
-  std::optional<IndexCheck> check{};               // of args[0]
-  std::shared_ptr<const ExternalCode> external{};  // set if the step calls this instead of a kernel, with args: first
-                                                   // the arrays that it reads
-  bool transfer = false;                           // a copy between devices
-  bool recurrence = false;                         // part of a recurrence
-  std::optional<StepRepeat> repeat{};
-  bool constant = false;  // depends on constants only: run once when the program is built
-};
+using Repeat = runtime::RepeatOf<Symbolic>;
 
 // A fused group, for --emit and for readers.
 struct LoweredGroup {
@@ -121,7 +97,10 @@ struct LoweredFunction {
   ir::Type output_type;
   std::vector<Array> arrays;
   std::vector<loop::Kernel> kernels;  // without duplicates
-  std::vector<Step> steps;            // in execution order
+  std::vector<runtime::IndexCheck> index_checks{};
+  std::vector<std::shared_ptr<const ExternalCode>> externals{};
+  std::vector<Step> steps;        // in execution order
+  std::vector<Repeat> repeats{};  // in the order of their steps
   std::vector<LoweredGroup> groups;
   std::vector<Refusal> refusals{};
   std::map<int, std::string> not_in_place{};  // by input: the reason why no output shares its storage

@@ -62,7 +62,7 @@ class Taker {
       if (plan_.arrays[a].kind == Array::Kind::Output && plan_.arrays[a].alias < 0) take(static_cast<int>(a));
     for (size_t a = 0; a < plan_.arrays.size(); ++a)
       if (plan_.arrays[a].kind == Array::Kind::Input && !taken_.count(static_cast<int>(a)))
-        plan_.not_in_place.emplace(plan_.arrays[a].index, reason(static_cast<int>(a)));
+        plan_.not_in_place.emplace(static_cast<int>(plan_.arrays[a].index), reason(static_cast<int>(a)));
   }
 
  private:
@@ -121,7 +121,7 @@ class Taker {
     }
     const int input = chain.back().of;
     taken_.insert(input);
-    array(output).in_place = InPlace{input, chain.back().update.has_value()};
+    array(output).in_place = runtime::InPlace{array(input).index, chain.back().update.has_value()};
     for (const Made& m : chain) {
       if (m.update) plan_.groups[m.group].te.outputs[0] = m.update->changes;
       if (m.of != input) array(m.of).view = ArrayView{output, 0, 0};

@@ -87,6 +87,30 @@ Expr offset_of_view(const std::vector<Array>& arrays, int array) {
   return scalar::simplify(bytes);
 }
 
+static Expr stored_bytes(const Array& a) {
+  Expr bytes = scalar::imm(a.dtype.bytes());
+  for (const Expr& e : a.view ? a.shape : a.layout.physical_shape(a.shape)) bytes = bytes * e;
+  return scalar::simplify(bytes);
+}
+
+static Expr task_count(const loop::Kernel& kernel, const Exprs& sizes) {
+  std::vector<scalar::Binding> values;
+  for (size_t i = 0; i < kernel.shape_vars.size(); ++i) values.push_back({kernel.shape_vars[i], sizes.at(i)});
+  return scalar::substitute(kernel.tasks, values);
+}
+
+void set_sizes(LoweredFunction& f) {
+  for (size_t i = 0; i < f.arrays.size(); ++i) {
+    Array& a = f.arrays[i];
+    a.bytes = stored_bytes(a);
+    if (!a.view) continue;
+    a.kind = Array::Kind::View, a.index = static_cast<uint32_t>(stored_in(f.arrays, static_cast<int>(i)));
+    a.offset = offset_of_view(f.arrays, static_cast<int>(i));
+  }
+  for (Step& step : f.steps)
+    if (step.calls_kernel()) step.tasks = task_count(f.kernels[step.kernel], step.sizes);
+}
+
 namespace {
 
 class Joiner {
@@ -273,7 +297,7 @@ class Joiner {
   // A group that copies `input` to its place; returns its array, a part of the whole.
   int copied(const Group& concatenation, const te::Tensor& input, int whole, std::vector<Group>& copies) {
     Array a = plan_.arrays[whole];
-    a.kind = Array::Kind::Temporary, a.index = -1, a.shape = input->shape, a.layout = Layout{.dims = a.layout.dims};
+    a.kind = Array::Kind::Temporary, a.index = 0, a.shape = input->shape, a.layout = Layout{.dims = a.layout.dims};
     for (Expr& e : a.shape) e = scalar::simplify(e);
     const int made = static_cast<int>(plan_.arrays.size());
     plan_.arrays.push_back(std::move(a));

@@ -42,4 +42,8 @@ int stored_in(const std::vector<Array>& arrays, int array);
 Expr offset_of_view(const std::vector<Array>& arrays, int array);
 Layout layout_of_view(const std::vector<Array>& arrays, int array);
 
+// Sets the sizes of a lowered function that follow from the rest: the bytes of arrays as stored, the places of views in
+// their bases, and the numbers of tasks of kernel calls.
+void set_sizes(LoweredFunction& f);
+
 }  // namespace relay::lower

@@ -21,7 +21,7 @@ static Status link_devices(LinkedProgram& linked, std::vector<bool>& on_host) {
   linked.devices.resize(program.devices.size());
   for (const Segment& segment : program.segments) {
     for (const Step& step : segment.steps) {
-      if (step.kind != Step::Kind::Kernel && step.kind != Step::Kind::KernelWhen) continue;
+      if (!step.calls_kernel()) continue;
       const MemorySpace at = segment.device_of(step);
       if (at == host_memory) {
         on_host[step.kernel] = true;

@@ -30,7 +30,7 @@ std::string wrong_memory(const Program& program, const Segment& f) {
   for (const Step& step : f.steps) {
     if (step.kind == Step::Kind::Copy) continue;
     const bool conditional = step.kind == Step::Kind::KernelWhen;
-    const bool is_kernel = conditional || step.kind == Step::Kind::Kernel;
+    const bool is_kernel = step.calls_kernel();
     const MemorySpace memory = is_kernel ? f.device_of(step) : host_memory;
     for (uint32_t i = 0; i < step.args.count; ++i) {
       const bool is_condition = conditional && i + 1 == step.args.count;

@@ -136,7 +136,7 @@ static Status check_repeats(const Segment& f, const Plan& p) {
 // Checks the steps against the sizes of the arrays, and finds the scratch memory of the kernels.
 static Status check_steps(const Program& program, const Segment& f, Plan& p) {
   for (const Step& in : f.steps) {
-    if (in.kind == Step::Kind::Kernel || in.kind == Step::Kind::KernelWhen) {
+    if (in.calls_kernel()) {
       p.scratch_bytes = std::max(p.scratch_bytes, program.kernels[in.kernel].scratch_bytes);
       int64_t most = 1;
       for (uint32_t i = 0; i < in.args.count; ++i) {

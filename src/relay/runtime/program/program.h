@@ -32,80 +32,16 @@
 
 #include "relay/base/device_name.h"
 #include "relay/runtime/program/data_type.h"
-#include "relay/runtime/program/size_expr.h"
-#include "relay/tensor/placement.h"
+#include "relay/runtime/program/segment.h"
 #include "relay/tensor/tensor.h"
 
 namespace relay::runtime {
 
-// A range of a pool: `operands`, `sizes` or `lists`.
-struct Range {
-  uint32_t begin = 0, count = 0;
-  bool operator==(const Range&) const = default;
-};
-
 // --- segments --------------------------------------------------------------------------------------------------------
 
-// An output that may use the storage of an input of its type and shape. No step reads that input after a step has
-// written the output. Each run decides: the storage is used if the caller has the only value and donates it.
-struct InPlace {
-  uint32_t input = 0;
-  // Steps write only changed elements: before the first step the output must hold the input's elements.
-  bool updates = false;
-  bool operator==(const InPlace&) const = default;
-};
-
-struct Array {
-  enum class Kind : uint8_t { Input, Output, Constant, Temporary, View };
-  Kind kind = Kind::Temporary;
-  std::string name;
-  DType dtype;
-  std::vector<SizeExpr> shape;        // logical
-  SizeExpr bytes;                     // as stored, with halos and padding; View: its own elements
-  uint32_t index = 0;                 // Input: the input; Constant: in Program::constants; View: its base, a
-                                      // temporary or an output
-  SizeExpr offset{};                  // View: bytes from the beginning of its base; it has the strides of its base
-  Rows rows = Rows::None;             // for inputs and outputs
-  std::optional<InPlace> in_place{};  // Output
-  MemorySpace memory = host_memory;   // View: that of its base; Input and Output of a graph: the host's
-};
-
-struct Step {
-  enum class Kind : uint8_t {
-    Kernel,        // calls `kernel` with arrays `args`, all in one memory, shape arguments `sizes`, on `tasks` tasks
-    Copy,          // array args[1] = array args[0], of the same size in bytes; the only step between memories
-    KernelWhen,    // as Kernel, if the last of args, in the host's memory, has a byte that is not zero; the kernel gets
-                   // the others
-    CheckIndices,  // ends the run unless the integers args[0] fit `sizes`, as index_checks[kernel] states; on the host
-    External,      // calls function `kernel` of Program::externals with args, its inputs followed by its outputs; on
-                   // the host
-  };
-  Kind kind = Kind::Kernel;
-  uint32_t kernel = 0;
-  Range args;          // in Segment::operands
-  Range sizes;         // in Segment::sizes; Kernel, CheckIndices
-  uint32_t tasks = 0;  // in Segment::sizes; Kernel only
-  bool operator==(const Step&) const = default;
-};
-constexpr int step_kind_count = static_cast<int>(Step::Kind::External) + 1;
-
-// Steps that are repeated as a sequence: kernels [first, first + count), sizes[times] times. The first size of each is
-// replaced by the number of the repetition, from 0.
-struct Repeat {
-  uint32_t first = 0, count = 0;
-  uint32_t times = 0;  // in Segment::sizes
-  bool operator==(const Repeat&) const = default;
-};
-
-// The meaning of the integers of an array. They are indices in [-extent, extent), where negative ones count from the
-// end; or, for no_axis (tensor/index_check.h), other numbers in [0, extent). The extents are the step's sizes: one for
-// all, or one for each slice along the first dimension (after that of calls).
-struct IndexCheck {
-  std::string op;             // "take"
-  std::string place;          // in the source or the model, for messages; may be empty
-  std::vector<int64_t> axes;  // of the data, one per extent; -1: all axes, flattened; or no_axis
-  Rows rows = Rows::None;     // of the array
-};
+using Array = ArrayOf<Resolved>;
+using Step = StepOf<Resolved>;
+using Repeat = RepeatOf<Resolved>;
 
 // variables[variable] = (dimension `dim` of input `input` - offset) / factor. After all variables are bound, all
 // dimensions are checked for exact division and agreement.
@@ -150,6 +86,9 @@ struct Segment {
   std::vector<Step> steps;
   std::vector<Repeat> repeats;  // in the order of their steps; they do not overlap
 
+  std::span<const uint32_t> args(const Step& step) const {
+    return {operands.data() + step.args.begin, step.args.count};
+  }
   // The array whose storage holds this one's elements.
   uint32_t stored_in(uint32_t array) const {
     return arrays[array].kind == Array::Kind::View ? arrays[array].index : array;
@@ -308,10 +247,7 @@ struct Preparation {
   bool operator==(const Preparation&) const = default;
 };
 
-// A function outside of Relay (relay_external.h): its library, and the data from which the library creates it.
-struct ExternalEntry {
-  std::string library, symbol;
-  std::string payload;              // any bytes
+struct ExternalEntry : ExternalFunction {
   std::vector<uint32_t> constants;  // indices in Program::constants
   uint32_t inputs = 0, outputs = 0;
 };

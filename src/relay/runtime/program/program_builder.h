@@ -36,15 +36,26 @@ class SegmentBuilder {
     s_.checks.push_back({std::move(condition), std::move(message)});
   }
 
+  // The bytes of an array without halo or padding.
+  static SizeExpr dense_bytes(const std::vector<SizeExpr>& shape, DType dtype) {
+    SizeExpr bytes = SizeExpr::constant(1);
+    for (const SizeExpr& dim : shape) bytes = apply(SizeOp::Mul, bytes, dim);
+    return apply(SizeOp::Mul, bytes, SizeExpr::constant(dtype.bytes()));
+  }
+  // Adds an array. An input gets the next position; an output becomes the next result.
+  uint32_t add(Array array) {
+    const uint32_t made = static_cast<uint32_t>(s_.arrays.size());
+    if (array.kind == Array::Kind::Input)
+      array.index = static_cast<uint32_t>(s_.inputs.size()), s_.inputs.push_back(made);
+    if (array.kind == Array::Kind::Output) array.index = 0, result(made);
+    s_.arrays.push_back(std::move(array));
+    return made;
+  }
   uint32_t input(std::string name, DType dtype, std::vector<SizeExpr> shape) {
-    uint32_t index = static_cast<uint32_t>(s_.inputs.size());
-    s_.inputs.push_back(array(Array::Kind::Input, std::move(name), dtype, std::move(shape), index));
-    return s_.inputs.back();
+    return array(Array::Kind::Input, std::move(name), dtype, std::move(shape), 0);
   }
   uint32_t output(std::string name, DType dtype, std::vector<SizeExpr> shape) {
-    uint32_t made = array(Array::Kind::Output, std::move(name), dtype, std::move(shape), 0);
-    result(made);
-    return made;
+    return array(Array::Kind::Output, std::move(name), dtype, std::move(shape), 0);
   }
   // Lets the output use the storage of an input (program.h).
   void in_place(uint32_t output, uint32_t input, bool updates) { s_.arrays[output].in_place = InPlace{input, updates}; }
@@ -76,54 +87,55 @@ class SegmentBuilder {
   uint32_t temporary_like(uint32_t array, MemorySpace memory) {
     Array made = s_.arrays[array];
     made.kind = Array::Kind::Temporary, made.index = 0, made.in_place.reset(), made.memory = memory;
-    s_.arrays.push_back(std::move(made));
-    return static_cast<uint32_t>(s_.arrays.size()) - 1;
+    return add(std::move(made));
   }
   void set_rows(uint32_t array, Rows rows) { s_.arrays[array].rows = rows; }
   void batch(Batching batching) { s_.batching = batching; }
 
+  // Adds the meaning of a check; returns its number.
+  uint32_t add_check(IndexCheck check) {
+    s_.index_checks.push_back(std::move(check));
+    return static_cast<uint32_t>(s_.index_checks.size()) - 1;
+  }
+  // Adds a step of any kind; its sizes and number of tasks are put into the pool.
+  void step(Step::Kind kind, uint32_t kernel, const std::vector<uint32_t>& args,
+            const std::vector<SizeExpr>& sizes = {}, std::optional<SizeExpr> tasks = {}) {
+    Step step{kind, kernel, operands(args), {}, 0};
+    if (!sizes.empty() || tasks) step.sizes = put(sizes);
+    if (tasks) step.tasks = put({*std::move(tasks)}).begin;
+    s_.steps.push_back(step);
+  }
   // With `when`, the kernel runs only if that array has a byte that is not zero.
   void kernel(uint32_t kernel, std::vector<uint32_t> args, const std::vector<SizeExpr>& sizes, SizeExpr tasks,
               std::optional<uint32_t> when = {}) {
     if (when) args.push_back(*when);
-    Step step{when ? Step::Kind::KernelWhen : Step::Kind::Kernel, kernel, operands(args), {}, 0};
-    step.sizes = {static_cast<uint32_t>(s_.sizes.size()), static_cast<uint32_t>(sizes.size())};
-    s_.sizes.insert(s_.sizes.end(), sizes.begin(), sizes.end());
-    step.tasks = static_cast<uint32_t>(s_.sizes.size());
-    s_.sizes.push_back(std::move(tasks));
-    s_.steps.push_back(step);
+    step(when ? Step::Kind::KernelWhen : Step::Kind::Kernel, kernel, args, sizes, std::move(tasks));
   }
   // Runs the last `count` steps, which are kernels with at least one size, `times` times.
   void repeat_last(uint32_t count, SizeExpr times) {
-    s_.repeats.push_back(
-        {static_cast<uint32_t>(s_.steps.size()) - count, count, static_cast<uint32_t>(s_.sizes.size())});
-    s_.sizes.push_back(std::move(times));
+    s_.repeats.push_back({static_cast<uint32_t>(s_.steps.size()) - count, count, put({std::move(times)}).begin});
   }
-  void copy(uint32_t from, uint32_t to) { s_.steps.push_back({Step::Kind::Copy, 0, operands({from, to}), {}, 0}); }
+  void copy(uint32_t from, uint32_t to) { step(Step::Kind::Copy, 0, {from, to}); }
   void check_indices(IndexCheck check, uint32_t indices, const std::vector<SizeExpr>& extents) {
-    Step step{Step::Kind::CheckIndices, static_cast<uint32_t>(s_.index_checks.size()), operands({indices}), {}, 0};
-    step.sizes = {static_cast<uint32_t>(s_.sizes.size()), static_cast<uint32_t>(extents.size())};
-    s_.sizes.insert(s_.sizes.end(), extents.begin(), extents.end());
-    s_.index_checks.push_back(std::move(check));
-    s_.steps.push_back(step);
+    step(Step::Kind::CheckIndices, add_check(std::move(check)), {indices}, extents);
   }
   // `args`: the inputs of the function, then its outputs.
-  void external(uint32_t function, const std::vector<uint32_t>& args) {
-    s_.steps.push_back({Step::Kind::External, function, operands(args), {}, 0});
-  }
+  void external(uint32_t function, const std::vector<uint32_t>& args) { step(Step::Kind::External, function, args); }
   Segment finish() { return std::move(s_); }
 
  private:
   uint32_t array(Array::Kind kind, std::string name, DType dtype, std::vector<SizeExpr> shape, uint32_t index) {
-    SizeExpr bytes = SizeExpr::constant(1);
-    for (const SizeExpr& dim : shape) bytes = apply(SizeOp::Mul, bytes, dim);
-    bytes = apply(SizeOp::Mul, bytes, SizeExpr::constant(dtype.bytes()));
-    s_.arrays.push_back({kind, std::move(name), dtype, std::move(shape), std::move(bytes), index});
-    return static_cast<uint32_t>(s_.arrays.size()) - 1;
+    SizeExpr bytes = dense_bytes(shape, dtype);
+    return add({kind, std::move(name), dtype, std::move(shape), std::move(bytes), index});
   }
   Range operands(const std::vector<uint32_t>& args) {
     Range range{static_cast<uint32_t>(s_.operands.size()), static_cast<uint32_t>(args.size())};
     s_.operands.insert(s_.operands.end(), args.begin(), args.end());
+    return range;
+  }
+  Range put(const std::vector<SizeExpr>& sizes) {
+    Range range{static_cast<uint32_t>(s_.sizes.size()), static_cast<uint32_t>(sizes.size())};
+    s_.sizes.insert(s_.sizes.end(), sizes.begin(), sizes.end());
     return range;
   }
 
