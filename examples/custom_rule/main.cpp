@@ -11,7 +11,8 @@
 #include "relay/text/text.h"
 
 namespace relay::lower {
-bool column_sums_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts);
+RuleCandidates column_sums_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                                const StageFacts& facts);
 }
 
 using namespace relay;
@@ -21,8 +22,9 @@ static std::string schedule_of(const lower::Group& group, const TargetDesc& targ
   const te::Tensor sum = lower::only_reduction(group.te.outputs), result = group.te.outputs[0];
   if (!sum || sum == result) return "";
   lower::ScheduleDraft draft;
-  draft.outputs = group.te.outputs, draft.target = &target;
-  if (!lower::column_sums_rule(draft, sum, result, lower::facts_of(sum, draft.expanded(sum)))) return "";
+  draft.set_outputs(group.te.outputs), draft.target = &target;
+  const lower::StageFacts facts = lower::facts_of(sum, draft.expanded(sum));
+  if (!lower::apply(draft, sum->name, lower::column_sums_rule(draft, sum, result, facts))) return "";
   return lower::str(draft.schedule, draft.stages());
 }
 

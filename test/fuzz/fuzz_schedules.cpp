@@ -61,17 +61,17 @@ class Case {
   Outcome run() {
     ScheduleDraft plan;
     plan.target = &target_;
-    plan.outputs = program_.outputs;
+    plan.set_outputs(program_.outputs);
     for (const te::Tensor& t : plan.stages())
       if (t->is_placeholder()) values_.push_back({t, random_values(random_, *t, program_)});
     bool by_rules = random_.chance(50);
     if (program_.is_close) {
       std::vector<lower::Variant> variants;
       for (const lower::Algorithm* a : lower::algorithms())
-        for (lower::Variant& variant : a->variants(plan.outputs, {}, target_)) variants.push_back(std::move(variant));
+        for (lower::Variant& variant : a->variants(plan.outputs(), {}, target_)) variants.push_back(std::move(variant));
       by_rules |= !variants.empty();
       if (const lower::Variant* variant = variants.empty() ? nullptr : &random_.of(variants))
-        plan.outputs = variant->outputs, plan.form = variant->form;
+        plan.set_outputs(variant->outputs), plan.form = variant->form;
     }
     schedule(plan, by_rules);
     std::string text = lower::str(plan.schedule, plan.stages());
@@ -165,7 +165,7 @@ class Case {
     for (const te::Tensor& t : plan.stages())
       if (t->is_placeholder()) plan.layouts[t->name] = generator.random_layout(t);
     if (by_rules) {
-      for (const te::Tensor& o : plan.outputs)
+      for (const te::Tensor& o : plan.outputs())
         if (!o->is_placeholder() && random_.chance(40))
           plan.layouts[o->name] = Layout::channels_last(static_cast<int>(o->shape.size()));
       const std::map<std::string, Layout> given = plan.layouts;
@@ -176,12 +176,13 @@ class Case {
             seen_anew_[t->name] = given.at(t->name);
       if (random_.chance(60)) mutate_steps(random_, plan);
     } else {
-      for (te::Tensor& o : plan.outputs)
+      te::Tensors outputs = plan.outputs();
+      for (te::Tensor& o : outputs)
         if (o->is_placeholder()) o = lower::copy_stage(o, "copy_" + o->name);
+      plan.set_outputs(std::move(outputs));
       generator.generate();
     }
-    for (const te::Tensor& t : plan.stages())
-      if (t->is_placeholder() || plan.schedule.stages[t->name].place == Place::Root) plan.layout(t);
+    lower::give_roots_layouts(plan);
   }
 
   Shape concrete(const Exprs& shape) const {
@@ -240,8 +241,8 @@ class Case {
 
     Result<std::vector<Tensor>> expected = this->expected();
     if (!expected) return {Outcome::Different, "the evaluator refuses:\n" + render(expected.errors())};
-    for (size_t o = 0; o < plan.outputs.size(); ++o) {
-      const te::Tensor& t = plan.outputs[o];
+    for (size_t o = 0; o < plan.outputs().size(); ++o) {
+      const te::Tensor& t = plan.outputs()[o];
       const Layout& layout = plan.layouts.at(t->name);
       Tensor physical =
           Tensor::view(memory[t->name].data() + guard, concrete(layout.physical_shape(t->shape)), t->dtype, nullptr);

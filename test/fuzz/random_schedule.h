@@ -36,7 +36,7 @@ class ScheduleGenerator {
       const te::Tensor& t = stages[i];
       if (t->is_placeholder()) continue;
       StageSchedule s;
-      bool output = std::find(plan_.outputs.begin(), plan_.outputs.end(), t) != plan_.outputs.end();
+      bool output = std::find(plan_.outputs().begin(), plan_.outputs().end(), t) != plan_.outputs().end();
       bool reduction = t->combiner != te::Combiner::None;
       te::Tensor consumer = only_consumer(stages, t);
       const bool several = te::has_several_values(*t);
@@ -124,7 +124,7 @@ class ScheduleGenerator {
   // Another output of t's shape that is a root.
   te::Tensor root_of_its_shape(const te::Tensors& stages, const te::Tensor& t) const {
     if (!t->body || te::has_several_values(*t)) return {};
-    for (const te::Tensor& o : plan_.outputs) {
+    for (const te::Tensor& o : plan_.outputs()) {
       const auto s = plan_.schedule.stages.find(o->name);
       if (o == t || o->is_program() || s == plan_.schedule.stages.end() || s->second.place != Place::Root) continue;
       if (o->shape.size() == t->shape.size() &&
@@ -216,7 +216,7 @@ class ScheduleGenerator {
     if (!guard || random_.chance(30)) return;
     te::Tensor data(dynamic_cast<const te::TensorNode*>(guard->value->source.get()));
     if (!data->is_placeholder() && plan_.schedule.stages.at(data->name).place != Place::Root) return;
-    if (std::find(plan_.outputs.begin(), plan_.outputs.end(), data) != plan_.outputs.end()) return;
+    if (std::find(plan_.outputs().begin(), plan_.outputs().end(), data) != plan_.outputs().end()) return;
     Layout& layout = plan_.layouts[data->name];
     if (layout.has_halo()) return;
     if (layout.dims.empty()) layout = Layout::row_major(static_cast<int>(data->shape.size()));

@@ -160,7 +160,7 @@ class Lowering {
     if (g.is_opaque()) return add_opaque(g), ok();
     ScheduleDraft draft;
     draft.target = &options_.target;
-    draft.outputs = g.te.outputs;
+    draft.set_outputs(g.te.outputs);
     draft.form = g.form;
     draft.streams_weights = streams_weights_;
     draft.is_step = g.steps.has_value();
@@ -197,7 +197,7 @@ class Lowering {
     const te::Tensors& stages = scheduled.stages;
     const std::vector<BuiltKernel>& built = scheduled.kernels;
     // The stages that represent outputs, by position: rules may put copies in front.
-    for (size_t o = 0; o < draft.outputs.size(); ++o) array_of[draft.outputs[o]->name] = g.outputs[o];
+    for (size_t o = 0; o < draft.outputs().size(); ++o) array_of[draft.outputs()[o]->name] = g.outputs[o];
     for (const std::string& c : draft.constants)
       if (auto at = array_of.find(c); at != array_of.end()) {
         requested_layouts_.try_emplace(at->second, draft.layouts.at(c));

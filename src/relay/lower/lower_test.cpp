@@ -134,7 +134,7 @@ TEST(Placing, SoftmaxIsOneKernel) {
   TargetDesc target = wide();
   ScheduleDraft plan;
   plan.target = &target;
-  plan.outputs = {softmax(te::placeholder("x", {imm(4), imm(100)}, f32))};
+  plan.set_outputs({softmax(te::placeholder("x", {imm(4), imm(100)}, f32))});
   apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "softmax");
@@ -160,7 +160,7 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   TargetDesc target = wide();
   ScheduleDraft plan;
   plan.target = &target;
-  plan.outputs = {c};
+  plan.set_outputs({c});
   apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels =
       build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "product");
@@ -169,7 +169,7 @@ std::string rule_of_product(int64_t m, int64_t n, int64_t k, bool rows_of_b) {
   EXPECT_EQ(kernels->size(), 1u);
   std::map<std::string, std::vector<float>> arrays{{"a", ramp(m * k, 5)}, {"b", ramp(n * k, 7)}};
   run(*kernels, arrays);
-  const std::vector<float>&x = arrays["a"], &y = arrays["b"], &z = arrays[plan.outputs[0]->name];
+  const std::vector<float>&x = arrays["a"], &y = arrays["b"], &z = arrays[plan.outputs()[0]->name];
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j) {
       float sum = 0;
@@ -190,7 +190,7 @@ std::string rule_of_windows(int64_t step) {
   TargetDesc target = wide();
   ScheduleDraft plan;
   plan.target = &target;
-  plan.outputs = {c};
+  plan.set_outputs({c});
   apply_rules(plan);
   return plan.schedule.rule;
 }
@@ -232,7 +232,7 @@ TEST(Rules, ValuesOfARowAreComputedOnce) {
   ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
-  plan.outputs = {te::compute("out", x->shape, [&](const Exprs& i) { return (*x)(i) * (*scale)({i[0]}); })};
+  plan.set_outputs({te::compute("out", x->shape, [&](const Exprs& i) { return (*x)(i) * (*scale)({i[0]}); })});
   apply_rules(plan);
   const StageSchedule& s = plan.schedule.stages.at("scale");
   EXPECT_TRUE(s.place == Place::At && s.consumer == "out" && s.level == 1) << str(plan.schedule, plan.stages());
@@ -259,7 +259,7 @@ TEST(Rules, WhatIsReadAtSeveralPlacesIsNotInlinedForEver) {
   ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
-  plan.outputs = {t};
+  plan.set_outputs({t});
   apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "scan");
   ASSERT_TRUE(kernels) << render(kernels.errors());
@@ -275,9 +275,9 @@ TEST(Rules, ConcatenationsReadOneInput) {
   ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
-  plan.outputs = {te::compute("out", {imm(6), imm(53)}, [&](const Exprs& i) {
+  plan.set_outputs({te::compute("out", {imm(6), imm(53)}, [&](const Exprs& i) {
     return scalar::select(scalar::lt(i[1], imm(32)), (*a)(i), (*b)({i[0], i[1] - 32}));
-  })};
+  })});
   apply_rules(plan);
   EXPECT_NE(str(plan.schedule, plan.stages()).find("loops i0/1 i1/16:unroll i1/1:vector"), std::string::npos)
       << str(plan.schedule, plan.stages());
@@ -297,7 +297,7 @@ TEST(Rules, SquaresAreTurnedAround) {
   ScheduleDraft plan;
   TargetDesc target = wide();
   plan.target = &target;
-  plan.outputs = {te::compute("out", {imm(41), imm(37)}, [&](const Exprs& i) { return (*x)({i[1], i[0]}); })};
+  plan.set_outputs({te::compute("out", {imm(41), imm(37)}, [&](const Exprs& i) { return (*x)({i[1], i[0]}); })});
   apply_rules(plan);
   EXPECT_NE(plan.schedule.rule.find("transposed along"), std::string::npos) << plan.schedule.rule;
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "turn");

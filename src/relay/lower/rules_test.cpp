@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/schedule/schedule_rules.h"
 
@@ -42,6 +44,52 @@ std::map<std::string, std::vector<float>> results(const ScheduleDraft& draft) {
   return arrays;
 }
 
+// Family by family: each option counts as its best candidate, and the first of equal ones is chosen.
+TEST(RuleCandidates, TheCheapestIsChosenUnlessAnotherIsDecided) {
+  const RuleCandidates all{{{{"tile", "8x2"}, {"panel", "packed"}}, 30},
+                           {{{"tile", "14x2"}, {"panel", "packed"}}, 22},
+                           {{{"tile", "14x2"}, {"panel", "in_place"}}, 20},
+                           {{{"tile", "12x2"}, {"panel", "in_place"}}, 20}};
+  Choices usual;
+  EXPECT_EQ(&usual.choose("dense", all), &all[2]);
+  ASSERT_EQ(usual.all.size(), 2u);
+  std::vector<std::string> listed;
+  for (const Candidate& c : candidates(usual.all)) listed.push_back(format("{} {}", str(c.decisions), c.ns));
+  EXPECT_EQ(listed,
+            (std::vector<std::string>{" 20", "dense.tile=12x2 20", "dense.panel=packed 22", "dense.tile=8x2 30"}));
+  Choices decided{{{"dense.tile", "8x2"}, {"dense.panel", "in_place"}}};
+  EXPECT_EQ(&decided.choose("dense", all), &all[0]);  // that tile is never in place
+  EXPECT_EQ(decided.obeyed, std::set<std::string>{"dense.tile"});
+}
+
+TEST(RuleCandidates, OnlyThePatchOfTheChosenOneIsRun) {
+  ScheduleDraft draft;
+  auto note = [](const char* text) { return [text](ScheduleDraft& of) { of.note(text); }; };
+  EXPECT_TRUE(apply(draft, "s", {{{{"tile", "1"}}, 2, note("slow")}, {{{"tile", "2"}}, 1, note("fast")}}));
+  EXPECT_EQ(draft.schedule.rule, "fast");
+  EXPECT_FALSE(apply(draft, "s", {{{{"lanes", "1"}}, 2, note("slow")}, {{{"lanes", "2"}}, 1}}));  // the next rule's
+  EXPECT_FALSE(apply(draft, "s", {}));
+  EXPECT_EQ(draft.schedule.rule, "fast");
+}
+
+// Squares of squares: each tenth stage or so is stored, since written out they would be too long. The time to schedule
+// them grows with their number: by 8 here, where a walk over the group for each would take 64 times as long.
+TEST(Rules, TakeTimeInProportionToTheLengthOfAChain) {
+  const TargetDesc target = vectors(64, 32, 2);
+  auto seconds = [&](int64_t length) {
+    te::Tensor t = te::placeholder("x", {imm(1000)}, f32);
+    for (int64_t i = 0; i < length; ++i)
+      t = te::compute(format("s{}", i), t->shape, [&](const Exprs& at) { return (*t)(at) * (*t)(at); });
+    ScheduleDraft draft;
+    draft.target = &target, draft.set_outputs({t});
+    const std::clock_t begin = std::clock();
+    apply_rules(draft);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  const double some = std::min(seconds(1000), seconds(1000));
+  EXPECT_LT(seconds(8000), 24 * some);
+}
+
 // If a tile of one vector would wait for its loads, narrower ones of more vectors are better, and rows are split
 // evenly.
 TEST(RegisterTile, LoadsAndRows) {
@@ -67,7 +115,7 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
                  [&](const Exprs& i, const Exprs& r) { return (*x)({i[0] + r[0], r[1]}) * (*w)({r[0], r[1], i[1]}); });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {c};
+  draft.target = &target, draft.set_outputs({c});
   apply_rules(draft);
   const te::Tensors stages = draft.stages();
   auto part = std::find_if(stages.begin(), stages.end(), [](const te::Tensor& t) { return t->name == "c_part"; });
@@ -81,7 +129,7 @@ TEST(LongSum, PartsAreRunsOfTheInnermostLoop) {
     for (int64_t o = 0; o < outputs; ++o) {
       float sum = 0;
       for (int64_t k = 0; k < 3 * channels; ++k) sum += arrays["x"][i * channels + k] * arrays["w"][k * outputs + o];
-      EXPECT_EQ(arrays[draft.outputs[0]->name][i * outputs + o], sum) << i << ", " << o;
+      EXPECT_EQ(arrays[draft.outputs()[0]->name][i * outputs + o], sum) << i << ", " << o;
     }
 }
 
@@ -105,7 +153,7 @@ TEST(SplitWindow, ColumnsFirst) {
         [&](const Exprs& i, const Exprs& k) { return (*x)({i[0] + k[0], i[1] * c.stride + k[1] * c.dilation, i[2]}); });
     for (const TargetDesc& target : {vectors(64, 32, 1), vectors(32, 16, 2)}) {
       ScheduleDraft draft;
-      draft.target = &target, draft.outputs = {pool};
+      draft.target = &target, draft.set_outputs({pool});
       apply_rules(draft);
       EXPECT_EQ(draft.schedule.stages.count("pool_columns"), c.split ? 1u : 0u) << str(draft.schedule, draft.stages());
       std::map<std::string, std::vector<float>> arrays = results(draft);
@@ -118,7 +166,7 @@ TEST(SplitWindow, ColumnsFirst) {
                 const float v = arrays["x"][((y + ky) * across + p * c.stride + kx * c.dilation) * channels + o];
                 sum += v, max = std::max(max, v), min = std::min(min, v);
               }
-            EXPECT_EQ(arrays[draft.outputs[0]->name][(y * places + p) * channels + o],
+            EXPECT_EQ(arrays[draft.outputs()[0]->name][(y * places + p) * channels + o],
                       c.combiner == te::Combiner::Sum   ? sum
                       : c.combiner == te::Combiner::Max ? max
                                                         : min);
@@ -146,12 +194,12 @@ TEST(Window, RowsThatOverlap) {
                                  });
     const TargetDesc target = vectors(64, 32, 1);
     ScheduleDraft draft;
-    draft.target = &target, draft.outputs = {pool};
+    draft.target = &target, draft.set_outputs({pool});
     apply_rules(draft);
     std::vector<int64_t> tile;
     for (size_t d = 0; d < 3; ++d)
-      for (const Loop& l : draft.schedule.stages.at(draft.outputs[0]->name).loops)
-        if (l.axis == draft.outputs[0]->axes[d].var->name) {
+      for (const Loop& l : draft.schedule.stages.at(draft.outputs()[0]->name).loops)
+        if (l.axis == draft.outputs()[0]->axes[d].var->name) {
           tile.push_back(l.step);
           break;
         }
@@ -197,7 +245,7 @@ ScheduleDraft tap_sums(const TapSumsCase& c, const TargetDesc& target) {
                           (*padded)({k[0], channel, k[1] * c.stride + i[2], k[2] * c.stride + i[3]});
                  });
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {sum};
+  draft.target = &target, draft.set_outputs({sum});
   apply_rules(draft);
   return draft;
 }
@@ -239,7 +287,7 @@ TEST(TapSums, OfRowsAndOfChannels) {
       else if (c.of_group == 1 && (c.stride == 1 || c.channels_last))
         EXPECT_NE(rule.find(format("taps, lanes along {}", c.lanes)), std::string::npos) << rule;
       std::map<std::string, std::vector<float>> arrays = results(draft);
-      const std::vector<float> given = arrays[draft.outputs[0]->name];
+      const std::vector<float> given = arrays[draft.outputs()[0]->name];
       size_t at = 0;
       for (int64_t o = 0; o < c.groups * c.of_group; ++o)
         for (int64_t i = 0; i < c.of_group; ++i)
@@ -260,7 +308,7 @@ TEST(TapSums, NeedsTaps) {
                    [&](const Exprs& i, const Exprs& k) { return (*g)({i[0], k[0]}) * (*x)({i[0], k[0] + i[1]}); });
     const TargetDesc target = vectors(64, 32, 1);
     ScheduleDraft draft;
-    draft.target = &target, draft.outputs = {sum};
+    draft.target = &target, draft.set_outputs({sum});
     apply_rules(draft);
     EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
   }
@@ -274,7 +322,7 @@ TEST(TapSums, NeedsTapsOfOneFactor) {
   });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {sum};
+  draft.target = &target, draft.set_outputs({sum});
   apply_rules(draft);
   EXPECT_EQ(draft.used.count(Rule::TapSums), 0u) << str(draft.schedule, draft.stages());
 }
@@ -289,7 +337,7 @@ TEST(MergeSums, HeightAndWidth) {
                                [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], i[1], r[0]}); });
   const TargetDesc target = vectors(32, 16, 2);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {sum, rows};
+  draft.target = &target, draft.set_outputs({sum, rows});
   apply_rules(draft);
   bool merged = false;
   for (const te::Tensor& t : draft.stages())
@@ -301,10 +349,10 @@ TEST(MergeSums, HeightAndWidth) {
     for (int64_t h = 0; h < height; ++h) {
       float row = 0;
       for (int64_t w = 0; w < width; ++w) row += arrays["x"][(c * height + h) * width + w];
-      EXPECT_EQ(arrays[draft.outputs[1]->name][c * height + h], row);
+      EXPECT_EQ(arrays[draft.outputs()[1]->name][c * height + h], row);
       all += row;
     }
-    EXPECT_EQ(arrays[draft.outputs[0]->name][c], all);
+    EXPECT_EQ(arrays[draft.outputs()[0]->name][c], all);
   }
 }
 
@@ -320,10 +368,10 @@ TEST(MergeSums, AllOfThem) {
   const TargetDesc target = vectors(32, 16, 2);
   ScheduleDraft draft;
   draft.target = &target;
-  draft.outputs = {sum("sum", [&](const Exprs& i) { return (*x)(i); }),
-                   sum("squares", [&](const Exprs& i) { return (*x)(i) * (*x)(i); }),
-                   sum("products", [&](const Exprs& i) { return (*x)(i) * (*y)(i); }),
-                   sum("of_other", [&](const Exprs& i) { return (*y)(i); })};
+  draft.set_outputs({sum("sum", [&](const Exprs& i) { return (*x)(i); }),
+                     sum("squares", [&](const Exprs& i) { return (*x)(i) * (*x)(i); }),
+                     sum("products", [&](const Exprs& i) { return (*x)(i) * (*y)(i); }),
+                     sum("of_other", [&](const Exprs& i) { return (*y)(i); })});
   apply_rules(draft);
   for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) EXPECT_EQ(t->shape.size(), 2u) << t->name;
@@ -336,7 +384,7 @@ TEST(MergeSums, AllOfThem) {
       const float a = arrays["x"][i], b = arrays["y"][i];
       want[0] += a, want[1] += a * a, want[2] += a * b, want[3] += b;
     }
-    for (size_t o = 0; o < 4; ++o) EXPECT_EQ(arrays[draft.outputs[o]->name][c], want[o]) << draft.outputs[o]->name;
+    for (size_t o = 0; o < 4; ++o) EXPECT_EQ(arrays[draft.outputs()[o]->name][c], want[o]) << draft.outputs()[o]->name;
   }
 }
 
@@ -348,7 +396,7 @@ TEST(SeveralResults, TasksOfALongRow) {
   const te::Tensor second = te::compute("second", {n}, [&](const Exprs& i) { return (*first)(i) + (*x)(i); });
   const TargetDesc target = vectors(32, 16, 2);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {first, second};
+  draft.target = &target, draft.set_outputs({first, second});
   apply_rules(draft);
   const std::string text = str(draft.schedule, draft.stages());
   EXPECT_NE(text.find("/4096:parallel"), std::string::npos) << text;
@@ -373,7 +421,7 @@ TEST(Elementwise, FlattensChannelsLastImages) {
       te::compute("twice", {imm(images), imm(row)}, [&](const Exprs& i) { return (*flat)(i) + (*flat)(i); });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {twice};
+  draft.target = &target, draft.set_outputs({twice});
   draft.layouts["x"] = Layout::channels_last(4);
   apply_rules(draft);
   EXPECT_NE(draft.schedule.rule.find("transposed along"), std::string::npos) << str(draft.schedule, draft.stages());
@@ -398,7 +446,7 @@ TEST(Elementwise, CopiesWhatWouldBeGathered) {
   });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {large};
+  draft.target = &target, draft.set_outputs({large});
   draft.layouts["y"] = draft.layouts["large"] = Layout::channels_last(4);
   apply_rules(draft);
   const std::string schedule = str(draft.schedule, draft.stages());
@@ -422,9 +470,9 @@ TEST(Elementwise, StepsKeepTheirAxes) {
     te::Tensor x = te::placeholder("x", {imm(2), imm(5)}, f32);
     ScheduleDraft draft;
     draft.target = &target, draft.is_step = is_step;
-    draft.outputs = {te::compute("y", x->shape, [&](const Exprs& i) { return (*x)(i) + (*x)(i); })};
+    draft.set_outputs({te::compute("y", x->shape, [&](const Exprs& i) { return (*x)(i) + (*x)(i); })});
     apply_rules(draft);
-    EXPECT_EQ(draft.outputs[0]->axes.size(), is_step ? 2 : 1) << str(draft.schedule, draft.stages());
+    EXPECT_EQ(draft.outputs()[0]->axes.size(), is_step ? 2 : 1) << str(draft.schedule, draft.stages());
   }
 }
 
@@ -473,11 +521,11 @@ TEST(LaneBlocks, PeriodsOfIndices) {
     if (c.axes == 1) x = te::placeholder("x", {imm(c.rows), imm(c.row)}, f32);
     ScheduleDraft draft;
     draft.target = &target;
-    draft.outputs = {te::compute("y", {imm(c.rows), imm(c.row)}, [&](const Exprs& i) { return c.body(x, s, i); })};
+    draft.set_outputs({te::compute("y", {imm(c.rows), imm(c.row)}, [&](const Exprs& i) { return c.body(x, s, i); })});
     ScheduleDraft plain = draft;
     apply_rules(draft);
     const std::string schedule = str(draft.schedule, draft.stages());
-    EXPECT_EQ(draft.outputs[0]->axes.size(), c.axes) << schedule;
+    EXPECT_EQ(draft.outputs()[0]->axes.size(), c.axes) << schedule;
     EXPECT_NE(schedule.find(c.loop), std::string::npos) << schedule;
     schedule_plainly(plain);
     EXPECT_EQ(results(draft)["y"], results(plain)["y"]);
@@ -491,8 +539,8 @@ TEST(Window, ShortRowsAreSummedSideBySide) {
     te::Tensor x = te::placeholder("x", {imm(6), imm(37), imm(terms)}, f32);
     ScheduleDraft draft;
     draft.target = &target;
-    draft.outputs = {te::reduce("sum", {imm(37)}, {imm(6), imm(terms)}, te::Combiner::Sum,
-                                [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0], k[1]}); })};
+    draft.set_outputs({te::reduce("sum", {imm(37)}, {imm(6), imm(terms)}, te::Combiner::Sum,
+                                  [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], i[0], k[1]}); })});
     apply_rules(draft);
     EXPECT_EQ(draft.schedule.rule.find("window") != std::string::npos, near) << draft.schedule.rule;
     std::map<std::string, std::vector<float>> arrays = results(draft);
@@ -500,7 +548,7 @@ TEST(Window, ShortRowsAreSummedSideBySide) {
       float sum = 0;
       for (int64_t k = 0; k < 6; ++k)
         for (int64_t t = 0; t < terms; ++t) sum += arrays["x"][(k * 37 + i) * terms + t];
-      EXPECT_EQ(arrays[draft.outputs[0]->name][i], sum);
+      EXPECT_EQ(arrays[draft.outputs()[0]->name][i], sum);
     }
   }
 }
@@ -512,8 +560,8 @@ TEST(Window, SumsOfWholeImagesAreAddedInParts) {
     te::Tensor x = te::placeholder("x", {imm(side), imm(side), imm(64)}, f32);
     ScheduleDraft draft;
     draft.target = &target;
-    draft.outputs = {te::reduce("sum", {imm(64)}, {imm(side), imm(side)}, te::Combiner::Sum,
-                                [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], k[1], i[0]}); })};
+    draft.set_outputs({te::reduce("sum", {imm(64)}, {imm(side), imm(side)}, te::Combiner::Sum,
+                                  [&](const Exprs& i, const Exprs& k) { return (*x)({k[0], k[1], i[0]}); })});
     apply_rules(draft);
     EXPECT_NE(draft.schedule.rule.find("window"), std::string::npos) << draft.schedule.rule;
     EXPECT_EQ(draft.parts.count("sum"), parts ? 1u : 0u);
@@ -521,7 +569,7 @@ TEST(Window, SumsOfWholeImagesAreAddedInParts) {
     for (int64_t c = 0; c < 64; ++c) {
       float sum = 0;
       for (int64_t p = 0; p < side * side; ++p) sum += arrays["x"][p * 64 + c];
-      EXPECT_EQ(arrays[draft.outputs[0]->name][c], sum);
+      EXPECT_EQ(arrays[draft.outputs()[0]->name][c], sum);
     }
   }
 }
@@ -533,9 +581,9 @@ TEST(JoinRows, OrderOfElements) {
   const te::Tensor x = te::placeholder("x", {imm(6), imm(7)}, f32), y = te::placeholder("y", {n, m}, f32);
   auto axes_of = [&](const te::Tensors& outputs) {
     ScheduleDraft draft;
-    draft.target = &target, draft.outputs = outputs;
+    draft.target = &target, draft.set_outputs(outputs);
     apply_rules(draft);
-    return draft.outputs[0]->axes.size();
+    return draft.outputs()[0]->axes.size();
   };
   const te::Tensor reshaped = te::compute("reshaped", {n, m, k}, [&](const Exprs& i) {
     const Expr place = (i[0] * m + i[1]) * k + i[2];
@@ -565,7 +613,7 @@ TEST(Elementwise, CopiesForOneKernelOnly) {
   te::Tensor sum = te::compute("sum", shape, [&](const Exprs& i) { return (*x)(i) + (*z)(i); });
   const TargetDesc target = vectors(64, 32, 1);
   ScheduleDraft draft;
-  draft.target = &target, draft.outputs = {y, sum}, draft.is_step = true;
+  draft.target = &target, draft.set_outputs({y, sum}), draft.is_step = true;
   for (const char* name : {"y", "z", "sum"}) draft.layouts[name] = Layout::channels_last(4);
   apply_rules(draft);
   const std::string schedule = str(draft.schedule, draft.stages());

@@ -130,9 +130,9 @@ class Attempts {
   }
 
   Result<std::vector<BuiltKernel>> build(ScheduleDraft& draft, const te::Tensors& stages) const {
-    for (size_t o = 0; o < draft.outputs.size(); ++o)
-      if (draft.outputs[o]->shape.size() == outputs_[o].rank)
-        draft.layouts[draft.outputs[o]->name] = outputs_[o].layout;
+    for (size_t o = 0; o < draft.outputs().size(); ++o)
+      if (draft.outputs()[o]->shape.size() == outputs_[o].rank)
+        draft.layouts[draft.outputs()[o]->name] = outputs_[o].layout;
     RELAY_ASSIGN(std::vector<BuiltKernel> built,
                  build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.injected_bug));
     for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(check_length(b.kernel));

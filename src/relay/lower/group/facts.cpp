@@ -41,49 +41,52 @@ Consumers consumers_of(const te::Tensors& stages) {
   return out;
 }
 
-te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
+te::Tensors pointwise_region(const GroupView& group, const te::Tensor& t, const std::set<std::string>& taken) {
   constexpr int64_t max_reads = 16;  // of t, each of which repeats its readers' code
-  const te::Tensors stages = te::topological(outputs);
-  const Consumers consumers = consumers_of(stages);
-  te::Tensors region{t};
-  std::unordered_map<const te::TensorNode*, int64_t> reads{{t.get(), 1}};  // of t, with all stages between inlined
+  const std::optional<StageId> first = group.find(*t);
+  if (!first) return {t};
+  StageIds region{*first};
+  std::map<StageId, int64_t> reads{{*first, 1}};  // of t, with all stages between inlined
   WrittenSize written;
-  size_t size = 1;  // the longest part of the region that is only left at its last stage
-  for (const te::Tensor& stage : stages) {
-    if (stage->is_placeholder() || reads.count(stage.get())) continue;
+  std::set<StageId> ahead(group.readers(*first).begin(), group.readers(*first).end());  // readers of the region
+  while (!ahead.empty()) {
+    const StageId id = *ahead.begin();
+    ahead.erase(ahead.begin());
+    const te::Tensor& stage = group.stage(id);
     int64_t count = 0;
     bool pointwise =
         stage->body && stage->combiner == te::Combiner::None && !taken.count(stage->name) && !guarded(*stage);
     for (const te::Tensor& in : te::inputs(stage)) {
-      const auto it = reads.find(in.get());
+      const auto it = reads.find(*group.find(*in));
       if (it == reads.end()) continue;
       pointwise = pointwise && reads_pointwise(stage, in);
       count += it->second;
     }
-    if (count > 0 && count <= max_reads && pointwise && written.add(*stage) <= max_written)
-      region.push_back(stage), reads[stage.get()] = count;
+    if (count > max_reads || !pointwise || written.add(*stage) > max_written) continue;
+    region.push_back(id), reads[id] = count;
+    ahead.insert(group.readers(id).begin(), group.readers(id).end());
   }
   // The region is not left before stage `end` if every reader of the earlier ones is among the stages up to it.
-  std::unordered_map<const te::TensorNode*, size_t> position;
-  for (size_t i = 0; i < region.size(); ++i) position[region[i].get()] = i;
+  size_t size = 1;   // the longest part of the region that is only left at its last stage
   size_t reach = 0;  // a lower bound of the end
   for (size_t i = 0; i < region.size(); ++i) {
     if (reach <= i) size = i + 1;
-    if (std::find(outputs.begin(), outputs.end(), region[i]) != outputs.end()) break;
-    const auto readers = consumers.find(region[i].get());
-    if (readers == consumers.end()) break;
-    for (const te::Tensor& reader : readers->second) {
-      const auto it = position.find(reader.get());
-      reach = it == position.end() ? region.size() : std::max(reach, it->second);
+    const StageIds& readers = group.readers(region[i]);
+    if (group.is_output(group.stage(region[i])) || readers.empty()) break;
+    for (const StageId reader : readers) {
+      const auto at = std::lower_bound(region.begin(), region.end(), reader);
+      reach = at == region.end() || *at != reader ? region.size()
+                                                  : std::max(reach, static_cast<size_t>(at - region.begin()));
     }
     if (reach == region.size()) break;
   }
-  region.resize(size);
-  return region;
+  te::Tensors out;
+  for (size_t i = 0; i < size; ++i) out.push_back(group.stage(region[i]));
+  return out;
 }
 
-te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken) {
-  return pointwise_region(outputs, t, taken).back();
+te::Tensor pointwise_end(const GroupView& group, const te::Tensor& t, const std::set<std::string>& taken) {
+  return pointwise_region(group, t, taken).back();
 }
 
 static LoadFact fact_of_load(const Expr& load, const Exprs& vars) {
@@ -197,13 +200,14 @@ bool has_program(const te::Tensors& outputs) {
 te::Tensor only_reduction(const te::Tensors& outputs) {
   if (outputs.size() != 1) return {};
   te::Tensor found;
-  for (const te::Tensor& t : te::topological(outputs)) {
+  const GroupView group(outputs);
+  for (const te::Tensor& t : group.stages()) {
     if (t->is_program()) return {};
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
     if (found) return {};
     found = t;
   }
-  return found && pointwise_end(outputs, found, {}) == outputs[0] ? found : te::Tensor();
+  return found && pointwise_end(group, found, {}) == outputs[0] ? found : te::Tensor();
 }
 
 std::optional<StageFacts> only_reduction_facts(const te::Tensors& outputs) {

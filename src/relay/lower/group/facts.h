@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "relay/lower/group/group_view.h"
 #include "relay/lower/schedule/expand.h"
 
 namespace relay::lower {
@@ -57,8 +58,8 @@ Consumers consumers_of(const te::Tensors& stages);
 //
 // The region ends at an output, at padding, before the stages in `taken`, and where t would be read at many places of
 // the last stage.
-te::Tensors pointwise_region(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
-te::Tensor pointwise_end(const te::Tensors& outputs, const te::Tensor& t, const std::set<std::string>& taken);
+te::Tensors pointwise_region(const GroupView& group, const te::Tensor& t, const std::set<std::string>& taken);
+te::Tensor pointwise_end(const GroupView& group, const te::Tensor& t, const std::set<std::string>& taken);
 
 // The one reduction of a group that has only pointwise work behind it; null if the group has another form.
 te::Tensor only_reduction(const te::Tensors& outputs);

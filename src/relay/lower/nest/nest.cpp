@@ -11,26 +11,22 @@ using scalar::floordiv;
 using scalar::floormod;
 using scalar::imm;
 
-KernelBuilder::KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                             const std::map<std::string, Layout>& layouts, const TargetDesc& target,
-                             Mutation injected_bug)
-    : stages_(stages),
+KernelBuilder::KernelBuilder(const Placement& placement, const std::map<std::string, Layout>& layouts,
+                             const TargetDesc& target, Mutation injected_bug)
+    : placement_(placement),
       layouts_(layouts),
       target_(target),
       injected_bug_(injected_bug),
-      bodies_(bodies),
-      regions_(stages, schedule, bodies_, bounds_) {
-  for (const te::Tensor& t : stages)
-    if (t->before) scans_[t->before.get()] = t.get();
-}
+      bodies_(placement.bodies()),
+      regions_(placement, bounds_) {}
 
 BuiltKernel KernelBuilder::build(const te::Tensor& root, const std::string& name) {
   root_ = root;
   BuiltKernel out;
   out.root = root;
   params_of(root, out.params);
-  for (const te::Tensor& t : stages_)
-    if (is_array_at(*t) && of(*t).consumer == root->name) out.secondary_roots.push_back(t), params_of(t, out.params);
+  for (const te::Tensor& t : placement_.placed_in(*root))
+    if (is_array_at(*t)) out.secondary_roots.push_back(t), params_of(t, out.params);
   for (const te::Tensor& t : out.secondary_roots) std::erase(out.params, t);
   out.params.insert(out.params.end(), out.secondary_roots.begin(), out.secondary_roots.end());
   std::erase(out.params, root);
@@ -159,12 +155,10 @@ Result<std::vector<BuiltKernel>> build_kernels(const te::Tensors& stages, const 
   std::vector<BuiltKernel> out;
   try {
     check_places(stages, schedule);
-    const Expanded bodies = expand(stages, schedule);
+    const Placement placement(stages, schedule);
     for (const te::Tensor& t : stages) {
-      if (t->is_placeholder()) continue;
-      auto it = schedule.stages.find(t->name);
-      if (it == schedule.stages.end() || it->second.place != Place::Root) continue;
-      out.push_back(KernelBuilder(stages, schedule, bodies, layouts, target, injected_bug)
+      if (t->is_placeholder() || placement.schedule_of(*t)->place != Place::Root) continue;
+      out.push_back(KernelBuilder(placement, layouts, target, injected_bug)
                         .build(t, out.empty() ? name : format("{}_{}", name, out.size())));
       for (const Diagnostic& d : loop::verify(out.back().kernel)) return d;
       check_order(out, schedule);

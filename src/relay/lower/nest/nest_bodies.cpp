@@ -188,8 +188,8 @@ std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tenso
     first.first = locals_.at(stage).further.at(v - 1);
     return first;
   }
-  auto scan = scans_.find(&tensor);
-  const TensorNode& t = scan == scans_.end() ? tensor : *scan->second;
+  const TensorNode* scan = placement_.scan_of(tensor);
+  const TensorNode& t = scan ? *scan : tensor;
   Exprs indices;
   if (auto it = locals_.find(&t); it != locals_.end()) {
     const Local& local = it->second;

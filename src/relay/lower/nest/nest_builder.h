@@ -33,9 +33,9 @@ bool depends_on(const Expr& e, const Expr& variable);
 
 class KernelBuilder {
  public:
-  // `bodies` belong to `stages`. All arguments outlive the builder.
-  KernelBuilder(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies,
-                const std::map<std::string, Layout>& layouts, const TargetDesc& target, Mutation injected_bug);
+  // All arguments outlive the builder.
+  KernelBuilder(const Placement& placement, const std::map<std::string, Layout>& layouts, const TargetDesc& target,
+                Mutation injected_bug);
   BuiltKernel build(const te::Tensor& root, const std::string& name);
 
  private:
@@ -134,7 +134,7 @@ class KernelBuilder {
   // Replaces loads of te tensors by loads of buffers.
   Expr resolve(const Expr& e);
 
-  const te::Tensors& stages_;
+  const Placement& placement_;
   const std::map<std::string, Layout>& layouts_;
   const TargetDesc& target_;
   const Mutation injected_bug_;
@@ -143,7 +143,6 @@ class KernelBuilder {
   Regions regions_;
   te::Tensor root_;
   std::unordered_map<const TensorNode*, loop::BufferRef> params_;
-  std::unordered_map<const TensorNode*, const TensorNode*> scans_;  // the tensor that represents a scan in its own body
   std::unordered_map<const TensorNode*, Local> locals_;
   std::map<std::pair<const TensorNode*, size_t>, te::Tensor> value_sources_;
   std::unordered_map<const TensorNode*, std::pair<const TensorNode*, size_t>> value_of_;  // the same, by source

@@ -112,8 +112,7 @@ loop::Stmts KernelBuilder::prefetches(const te::Tensor& stage, const Prefetch& p
 loop::Stmts KernelBuilder::prefetch_tiles(const te::Tensor& stage, size_t level, const Ranges& ranges) {
   loop::Stmts out;
   int innermost = -1;
-  for (const te::Tensor& t : stages_)
-    if (is_at(*t) && of(*t).consumer == stage->name) innermost = std::max(innermost, of(*t).level);
+  for (const te::Tensor& t : placement_.placed_in(*stage)) innermost = std::max(innermost, of(*t).level);
   if (static_cast<int>(level) != innermost) return out;
   for (const std::string& name : of(*stage).prefetch_tile)
     for (loop::Stmt& line : fetch(stage, name, ranges)) out.push_back(std::move(line));
@@ -274,9 +273,9 @@ bool KernelBuilder::unrolls(const te::Tensor& stage, size_t level, const std::st
   const std::vector<Loop>& l = of(*stage).loops;
   for (size_t i = level; i < l.size(); ++i)
     if (l[i].axis == axis && l[i].kind == LoopKind::Unroll) return true;
-  return std::any_of(stages_.begin(), stages_.end(), [&](const te::Tensor& t) {
-    return is_at(*t) && of(*t).consumer == stage->name && of(*t).level >= static_cast<int>(level) &&
-           unrolls(t, 0, axis);
+  const te::Tensors& placed = placement_.placed_in(*stage);
+  return std::any_of(placed.begin(), placed.end(), [&](const te::Tensor& t) {
+    return of(*t).level >= static_cast<int>(level) && unrolls(t, 0, axis);
   });
 }
 

@@ -11,9 +11,8 @@ using scalar::imm;
 static int64_t round_up(int64_t v, int64_t to) { return (v + to - 1) / to * to; }
 
 std::string KernelBuilder::ring_at(const te::Tensor& stage, size_t level) const {
-  for (const te::Tensor& t : stages_)
-    if (is_at(*t) && of(*t).consumer == stage->name && of(*t).level == static_cast<int>(level) && !of(*t).ring.empty())
-      return of(*t).ring;
+  for (const te::Tensor& t : placement_.placed_in(*stage))
+    if (of(*t).level == static_cast<int>(level) && !of(*t).ring.empty()) return of(*t).ring;
   return "";
 }
 
@@ -21,17 +20,15 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
                                       function_ref<loop::Stmt()> rest) {
   // Rings opened here: stages that slide in the next loop keep their buffer across its iterations.
   std::vector<loop::BufferRef> rings;
-  for (const te::Tensor& t : stages_) {
-    if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level) + 1 ||
-        of(*t).ring.empty())
-      continue;
+  for (const te::Tensor& t : placement_.placed_in(*stage)) {
+    if (of(*t).level != static_cast<int>(level) + 1 || of(*t).ring.empty()) continue;
     for (loop::BufferRef& b : open_ring(t, stage, level, ranges)) rings.push_back(std::move(b));
   }
   loop::Stmts before;
   if (!of(*stage).prefetch_tile.empty()) before = prefetch_tiles(stage, level, ranges);
   std::vector<loop::BufferRef> buffers;
-  for (const te::Tensor& t : stages_) {  // topological: producers first
-    if (!is_at(*t) || of(*t).consumer != stage->name || of(*t).level != static_cast<int>(level)) continue;
+  for (const te::Tensor& t : placement_.placed_in(*stage)) {
+    if (of(*t).level != static_cast<int>(level)) continue;
     if (lane_)
       refuse("place it before the vector loop",
              "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);

@@ -2,6 +2,7 @@
 // layouts.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "relay/lower/group/operations.h"
 #include "relay/lower/rules/rule_functions.h"
@@ -13,29 +14,36 @@ namespace relay::lower {
 namespace {
 
 bool is_output(const ScheduleDraft& draft, const te::Tensor& t) {
-  return !draft.secondary_outputs.count(t->name) &&
-         std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end();
+  return !draft.secondary_outputs.count(t->name) && draft.group.is_output(t);
+}
+
+// Makes outputs that are placeholders separate stages, and, if `repeated`, those that occur a second time.
+void copy_outputs(ScheduleDraft& draft, bool repeated) {
+  std::unordered_set<const te::TensorNode*> before;
+  for (size_t i = 0; i < draft.outputs().size(); ++i) {
+    const te::Tensor& o = draft.outputs()[i];
+    const bool is_repeated = !before.insert(o.get()).second;
+    if (!o->is_placeholder() && !(repeated && is_repeated)) continue;
+    te::Tensors outputs = draft.outputs();
+    outputs[i] = copy_stage(o, unused_name(draft, "copy"));
+    draft.set_outputs(std::move(outputs));
+  }
 }
 
 // Makes every output a separate stage and gives every reduction an epilogue.
 void add_copies(ScheduleDraft& draft) {
-  for (size_t i = 0; i < draft.outputs.size(); ++i) {
-    bool repeated =
-        std::find(draft.outputs.begin(), draft.outputs.begin() + i, draft.outputs[i]) != draft.outputs.begin() + i;
-    if (draft.outputs[i]->is_placeholder() || repeated)
-      draft.outputs[i] = copy_stage(draft.outputs[i], unused_name(draft, "copy"));
-  }
+  copy_outputs(draft, /*repeated=*/true);
   std::set<std::string> claimed;
   std::vector<std::string> reductions;
   for (const te::Tensor& t : draft.stages())
     if (t->combiner != te::Combiner::None) reductions.push_back(t->name);
   for (size_t i = reductions.size(); i-- > 0;) {
     const te::Tensor r = draft.stage(reductions[i]);
-    te::Tensor e = pointwise_end(draft.primary_outputs(), r, claimed);
+    te::Tensor e = pointwise_end(draft.primary(), r, claimed);
     if (e == r) {
       te::Tensor copy = copy_stage(r, unused_name(draft, r->name + "_out"));
       if (auto it = draft.layouts.find(r->name); it != draft.layouts.end()) draft.layouts[copy->name] = it->second;
-      draft.outputs = redirect(draft.outputs, r, copy);
+      draft.redirect(r, copy);
       e = copy;
     }
     claimed.insert(e->name);
@@ -120,6 +128,7 @@ struct Pair {
 // inlined.
 std::vector<Pair> place_stages(ScheduleDraft& draft) {
   const te::Tensors stages = draft.stages();
+  const GroupView primary = draft.primary();
   Inlining inlining(stages, *draft.target);
   std::set<std::string> claimed, between;  // epilogues, and the stages that lead from a reduction to its own
   std::vector<Pair> pairs;
@@ -132,7 +141,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    const te::Tensors region = pointwise_region(draft.primary_outputs(), t, claimed);
+    const te::Tensors region = pointwise_region(primary, t, claimed);
     claimed.insert(region.back()->name);
     for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
     pairs.push_back({t->name, region.back()->name});
@@ -152,7 +161,7 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
     if (s.place == Place::Root) inlining.is_stored(*t);
     // An internal root is stored like the output it leads to.
     if (s.place == Place::Root && !draft.layouts.count(t->name))
-      for (const te::Tensor& o : draft.outputs)
+      for (const te::Tensor& o : draft.outputs())
         if (o->shape.size() == t->shape.size()) {
           Layout l = draft.layout(o);
           l.low.clear(), l.high.clear(), l.halo_value = 0;
@@ -216,29 +225,22 @@ void copy_to_channels_last(ScheduleDraft& draft, const Pair& pair, const StageFa
       const te::Tensor copy = copy_for(draft, *r, in, facts, r->axes[static_cast<size_t>(channel)].var->name);
       draft.layouts[copy->name] = wanted;
       draft.schedule.stages[copy->name].place = Place::Root;
-      draft.outputs = redirect(draft.outputs, in, copy);
+      draft.redirect(in, copy);
     }
   }
 }
 
 }  // namespace
 
-te::Tensor ScheduleDraft::stage(const std::string& name) const {
-  for (const te::Tensor& t : stages())
-    if (t->name == name) return t;
-  RELAY_CHECK(false, "the group has no stage '{}'", name);
-  return {};
-}
-
 std::string unused_name(const ScheduleDraft& draft, std::string name) {
-  for (const te::Tensor& t : draft.stages())
-    if (t->name == name) return unused_name(draft, name + "_");
+  while (draft.group.find(name)) name += "_";
   return name;
 }
 
 void give_roots_layouts(ScheduleDraft& draft) {
   for (const te::Tensor& t : draft.stages())
-    if (t->is_placeholder() || draft.schedule.stages[t->name].place == Place::Root) draft.layout(t);
+    if (t->is_placeholder() || draft.group.is_output(t) || draft.schedule.stages[t->name].place == Place::Root)
+      draft.layouts.emplace(t->name, draft.layout(t));
 }
 
 // Elements one after the other, in the order of storage; for a program, one task after the other.
@@ -280,6 +282,13 @@ void schedule_plainly(ScheduleDraft& draft) {
   give_roots_layouts(draft);
 }
 
+bool apply(ScheduleDraft& draft, const std::string& stage, const RuleCandidates& candidates) {
+  if (candidates.empty()) return false;
+  const RuleCandidate& chosen = draft.choices.choose(stage, candidates);
+  if (chosen.patch) chosen.patch(draft);
+  return chosen.patch != nullptr;
+}
+
 void apply_rules(ScheduleDraft& draft) {
   // True if the rule may be used and made a schedule; it is recorded first, so that it is known if a rule fails inside.
   auto made_by = [&](Rule rule, auto&& make) {
@@ -289,14 +298,13 @@ void apply_rules(ScheduleDraft& draft) {
     if (fresh) draft.used.erase(rule);
     return false;
   };
-  for (te::Tensor& o : draft.outputs)
-    if (o->is_placeholder()) o = copy_stage(o, unused_name(draft, "copy"));
+  copy_outputs(draft, /*repeated=*/false);
   const FormSchedule* form = draft.form.schedule;
   if (form && form->whole && made_by(form->rule, [&] { return form->whole(draft); })) return give_roots_layouts(draft);
   made_by(Rule::SeveralResults, [&] { return find_secondary_outputs(draft), !draft.secondary_outputs.empty(); });
   if (!draft.form.is_merged()) merge_sums(draft), join_rows(draft);
 #define RELAY_GROUP_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(draft); })) return;
+  if (made_by(Rule::name, [&] { return apply(draft, "", file##_rule(draft)); })) return give_roots_layouts(draft);
 #include "relay/lower/schedule/schedule_rules.def"
   std::erase_if(draft.secondary_outputs,
                 [&](const std::string& o) { return !is_read_pointwise(draft, draft.stage(o)); });
@@ -313,7 +321,7 @@ void apply_rules(ScheduleDraft& draft) {
     const te::Tensor r = draft.stage(pair.reduction), e = draft.stage(pair.epilogue);
     const StageFacts now = facts();
 #define RELAY_REDUCTION_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(draft, r, e, now); })) continue;
+  if (made_by(Rule::name, [&] { return apply(draft, pair.reduction, file##_rule(draft, r, e, now)); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
   for (const te::Tensor& t : draft.stages()) {
@@ -321,8 +329,9 @@ void apply_rules(ScheduleDraft& draft) {
     const StageSchedule& s = draft.schedule.stages[t->name];
     if (s.place != Place::Root || !s.loops.empty()) continue;
     const te::Tensor root = draft.stage(t->name);
+    const std::string& stage = root->name;
 #define RELAY_ROOT_RULE(name, file, purpose) \
-  if (made_by(Rule::name, [&] { return file##_rule(draft, root); })) continue;
+  if (made_by(Rule::name, [&] { return apply(draft, stage, file##_rule(draft, root)); })) continue;
 #include "relay/lower/schedule/schedule_rules.def"
   }
   if (!draft.secondary_outputs.empty()) place_secondary_outputs(draft);

@@ -21,10 +21,16 @@ void ScheduleDraft::note(const std::string& text) {
   }
 }
 
-const Layout& ScheduleDraft::layout(const te::Tensor& t) {
-  auto it = layouts.find(t->name);
-  if (it == layouts.end()) it = layouts.emplace(t->name, Layout::row_major(static_cast<int>(t->shape.size()))).first;
-  return it->second;
+void ScheduleDraft::view_output(const te::Tensor& output, const te::Tensor& viewed) {
+  te::Tensors now = outputs();
+  std::replace(now.begin(), now.end(), output, viewed);
+  set_outputs(std::move(now));
+  layouts[output->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+}
+
+Layout ScheduleDraft::layout(const te::Tensor& t) const {
+  const auto it = layouts.find(t->name);
+  return it == layouts.end() ? Layout::row_major(static_cast<int>(t->shape.size())) : it->second;
 }
 
 std::vector<std::string> storage_order(const te::TensorNode& stage, const Layout& layout) {
@@ -48,7 +54,7 @@ void store_constants_along(ScheduleDraft& draft, const StageFacts& facts, const 
     int last = -1;
     for (size_t d = 0; d < l.coefficients.size(); ++d)
       if (const auto& c = l.coefficients[d]; c && c->count(axis)) last = static_cast<int>(d);
-    if (last < 0 || draft.layouts.at(l.tensor->name).dims.back().dim == last) continue;
+    if (last < 0 || draft.layout(l.tensor).dims.back().dim == last) continue;
     const Layout layout = stored_last(static_cast<int>(l.coefficients.size()), last);
     draft.layouts[l.tensor->name] = layout;
     draft.schedule.layouts[l.tensor->name] = layout;
@@ -90,7 +96,7 @@ void prefetch_weights(ScheduleDraft& draft, const std::string& sum, const std::s
 
 // Includes the gaps between its elements (for a part of another array); extents that are known at run time only count
 // as one.
-static int64_t spanned_bytes(ScheduleDraft& draft, const te::Tensor& t) {
+static int64_t spanned_bytes(const ScheduleDraft& draft, const te::Tensor& t) {
   int64_t bytes = t->dtype.bytes();
   for (const Expr& extent : draft.layout(t).physical_shape(t->shape))
     bytes *= scalar::is_int(extent) ? extent->ivalue : 1;
@@ -149,15 +155,11 @@ Expr only_load(const te::TensorNode& stage, const std::string& axis) {
   return count == 1 ? found : Expr{};
 }
 
-bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e) {
+bool may_be_viewed(const ScheduleDraft& draft, const te::Tensor& e) {
   // Others are stored in its loops; a step stores a row of a larger array.
   if (!draft.layout(e).is_row_major() || !draft.secondary_outputs.empty() || draft.is_step) return false;
-  if (std::count(draft.outputs.begin(), draft.outputs.end(), e) != 1) return false;
-  for (const te::Tensor& t : draft.stages())
-    if (!t->is_placeholder())
-      for (const te::Tensor& in : te::inputs(t))
-        if (in == e) return false;
-  return true;
+  return std::count(draft.outputs().begin(), draft.outputs().end(), e) == 1 &&
+         draft.group.readers(*draft.group.find(*e)).empty();
 }
 
 te::Tensor with_axis_split(const te::TensorNode& e, size_t axis, const std::vector<AxisExtent>& parts) {

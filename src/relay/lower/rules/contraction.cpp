@@ -11,6 +11,7 @@
 // handles the others.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "relay/lower/rules/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
@@ -61,7 +62,7 @@ bool is_constant(const ScheduleDraft& draft, const Factor& factor) {
 }
 
 // True if neighbours along an axis are adjacent in memory.
-bool is_contiguous(ScheduleDraft& draft, const LoadFact& load, const std::string& axis) {
+bool is_contiguous(const ScheduleDraft& draft, const LoadFact& load, const std::string& axis) {
   const Layout& layout = draft.layout(load.tensor);
   if (layout.dims.empty()) return false;
   const auto& last = load.coefficients[static_cast<size_t>(layout.dims.back().dim)];
@@ -81,7 +82,7 @@ bool is_stored_along_both(const Contraction& c) {
 }
 
 // Chooses N: the largest data axis that only one factor has, which becomes the right one. False if there is none.
-bool choose_lanes(ScheduleDraft& draft, Contraction& c) {
+bool choose_lanes(const ScheduleDraft& draft, Contraction& c) {
   constexpr int64_t above_all = 1000000, next_to_it = 1000;  // ranks: full lanes first, then the longest axis
   bool of_left = false;
   int64_t most = 0;
@@ -154,7 +155,7 @@ void find_rows(Contraction& c) {
 }
 
 // Loops over the sum: axes along which the left factor is contiguous go innermost.
-void order_reduction(ScheduleDraft& draft, Contraction& c) {
+void order_reduction(const ScheduleDraft& draft, Contraction& c) {
   std::vector<std::string> innermost;
   for (const te::Axis& a : c.sum->reduce_axes) {
     const std::string& name = a.var->name;
@@ -183,25 +184,21 @@ bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   });
 }
 
-// Chooses a register tile. Its estimate is the time of all multiply-adds, in tiles, of the whole sum.
-void choose_tile_of(ScheduleDraft& draft, Contraction& c, const std::vector<RegisterTile>& tiles) {
+// The nanoseconds of all multiply-adds of the sum, in tiles, for each unit of a tile's cost.
+double ns_per_cost(const TargetDesc& target, const Contraction& c) {
   auto extent = [&](const std::string& axis) {
     return axis.empty() ? 1.0 : static_cast<double>(extent_or(c.axis(axis), usual_rows));
   };
   double results = 1;
   for (const te::Axis& a : c.sum->axes) results *= static_cast<double>(extent_or(a, usual_rows));
   const double in_tiles = std::max(1.0, static_cast<double>(c.n_extent) * extent(c.x) * extent(c.y)),
-               steps = static_cast<double>(c.k_extent) * results / in_tiles,
-               ns_per_cost = steps / (draft.target->fma_per_cycle * draft.target->ghz);
-  ScheduleChoice choice{c.sum->name, "tile", {}};
-  for (const RegisterTile& t : tiles)
-    choice.options.push_back(
-        {format("{}{}x{}", t.ty > 1 ? format("{}x", t.ty) : "", t.tx, t.nb), t.cost * ns_per_cost});
-  c.tile = tiles[draft.choose(std::move(choice))];
+               steps = static_cast<double>(c.k_extent) * results / in_tiles;
+  return steps / (target.fma_per_cycle * target.ghz);
 }
 
-// The register tile. Taps in the padding are left out if that saves enough, and if zero times a weight is zero.
-void shape_tile(ScheduleDraft& draft, Contraction& c) {
+// The register tiles to choose from. Taps in the padding are left out if that saves enough, and if zero times a weight
+// is zero.
+std::vector<RegisterTile> register_tiles(const ScheduleDraft& draft, Contraction& c) {
   // For one row: as many chains of sums as hide the latency of two multiply-adds per cycle.
   constexpr int max_chains = 8;
   const int max_vectors = c.rows.empty() ? std::min(max_chains, draft.target->vector_registers / 3) : 4;
@@ -215,16 +212,15 @@ void shape_tile(ScheduleDraft& draft, Contraction& c) {
     return tile_options(*draft.target, c.lanes, c.n_extent, max_vectors, x, y, most);
   };
   const std::vector<RegisterTile> whole = tiles(along_x, along_y);
-  if (!c.facts.window || c.left.loads.size() != 1) return choose_tile_of(draft, c, whole);
+  if (!c.facts.window || c.left.loads.size() != 1) return whole;
   TileRows in_x = along_x, in_y = along_y;
   in_x.taps = taps_inside(*c.sum, c.x, c.skips_padding), in_y.taps = taps_inside(*c.sum, c.y, c.skips_padding);
   if (!c.skips_padding.empty()) {
     const std::vector<RegisterTile> fewer = tiles(in_x, in_y);
-    if (fewer[0].cost < surely_less * whole[0].cost && is_finite(draft, c.right.loads))
-      return choose_tile_of(draft, c, fewer);
+    if (fewer[0].cost < surely_less * whole[0].cost && is_finite(draft, c.right.loads)) return fewer;
   }
   c.skips_padding.clear();
-  choose_tile_of(draft, c, whole);
+  return whole;
 }
 
 // Packs the right factor: [N / block][reduction in loop order][N % block], followed by the numbers that a dot product
@@ -281,7 +277,7 @@ bool weights_fit_cache(const ScheduleDraft& draft, const Contraction& c) {
 
 // True for a result beyond L2 of such short sums that it takes longer to write than to compute: an outer product. It is
 // written row by row, which a panel for all rows would prevent (1246 x 5 x 1661: 2.2 ms by panels, 0.56 ms by rows).
-bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
+bool is_written_by_rows(const ScheduleDraft& draft, const Contraction& c) {
   const double sums = static_cast<double>(c.row_count * c.n_extent),
                bytes = sums * static_cast<double>(c.sum->dtype.bytes());
   return c.in_result(c.n) == c.order.back() && !stays_in_l2(*draft.target, bytes) && weights_fit_cache(draft, c) &&
@@ -294,7 +290,7 @@ bool is_written_by_rows(ScheduleDraft& draft, const Contraction& c) {
 // True if packing a non-constant factor panel by panel pays. A factor that is contiguous along the lanes needs more
 // rows, and a panel that leaves room in L2. Any other would be gathered, so that even a panel that is read from L3 for
 // each tile of rows pays.
-bool pays_to_pack(ScheduleDraft& draft, const Contraction& c) {
+bool pays_to_pack(const ScheduleDraft& draft, const Contraction& c) {
   const TargetDesc& target = *draft.target;
   const double bytes = static_cast<double>(c.k_extent * c.sum->dtype.bytes()),
                of_panel = bytes * static_cast<double>(c.block());
@@ -307,25 +303,30 @@ bool pays_to_pack(ScheduleDraft& draft, const Contraction& c) {
   return !lies_along_lanes || c.row_count >= (in_l2 ? rows_for_copying_in_l2 : rows_for_copying);
 }
 
-void choose_panel(ScheduleDraft& draft, Contraction& c) {
-  if (c.grouped() || c.row_count < rows_for_packing) return;
+// The factor that can be packed panel by panel, if there are enough rows to pay for that.
+std::optional<PanelSource> source_of_panels(const ScheduleDraft& draft, const Contraction& c) {
+  if (c.grouped() || c.row_count < rows_for_packing) return std::nullopt;
   for (const te::Axis& k : c.sum->reduce_axes)
-    if (!scalar::is_int(k.extent)) return;
-  c.panel = panel_source(draft, c.sum, c.n, c.right.loads);
-  if (c.panel && c.panel->k_dim == c.panel->n_dim && c.n_extent <= c.block()) c.panel.reset();  // is one already
-  if (!c.panel) return;
-  std::vector<ScheduleOption> options{{"packed"}, {"in_place"}};
-  if (!pays_to_pack(draft, c)) std::swap(options[0], options[1]);
-  if (options[draft.choose({c.sum->name, "panel", options})].name != "packed") c.panel.reset();
+    if (!scalar::is_int(k.extent)) return std::nullopt;
+  return panel_source(draft, c.sum, c.n, c.right.loads);
 }
 
-// The order of the loops over rows and over blocks of N.
-void choose_outermost(ScheduleDraft& draft, Contraction& c) {
-  c.n_outermost = c.panel || c.rows.empty() || (!c.grouped() && !weights_fit_cache(draft, c));
-  if (c.panel || c.rows.empty() || c.grouped() || c.n_extent <= c.block()) return;
-  std::vector<ScheduleOption> options{{"rows"}, {"weights"}};
-  if (c.n_outermost) std::swap(options[0], options[1]);
-  c.n_outermost = options[draft.choose({c.sum->name, "outermost", options})].name == "weights";
+// The ways to read the right factor: "packed" in panels, or "in_place".
+std::vector<std::string> ways_to_read(const ScheduleDraft& draft, const Contraction& c,
+                                      const std::optional<PanelSource>& source) {
+  const bool is_panel = source && source->k_dim == source->n_dim && c.n_extent <= c.block();  // as it is
+  if (!source || is_panel) return {"in_place"};
+  return pays_to_pack(draft, c) ? std::vector<std::string>{"packed", "in_place"}
+                                : std::vector<std::string>{"in_place", "packed"};
+}
+
+// The loops around the tiles: over "rows", or over blocks of N, which read "weights".
+std::vector<std::string> outermost_loops(const ScheduleDraft& draft, const Contraction& c) {
+  if (c.panel || c.rows.empty()) return {"weights"};
+  if (c.grouped()) return {"rows"};
+  const bool fit = weights_fit_cache(draft, c);
+  if (c.n_extent <= c.block()) return {fit ? "rows" : "weights"};
+  return fit ? std::vector<std::string>{"rows", "weights"} : std::vector<std::string>{"weights", "rows"};
 }
 
 // Adds the loops of a tile: over its rows and a block of N.
@@ -429,7 +430,7 @@ void loop_over_epilogue(ScheduleDraft& draft, const std::string& sum, const std:
   StageSchedule& sr = draft.schedule.stages[sum];
   if (sr.storage == Storage::Registers) {
     const te::Tensor stored = copy_stage(r, sum + "_stored");
-    draft.outputs = redirect(draft.outputs, r, stored);
+    draft.redirect(r, stored);
     StageSchedule s = sr;
     s.storage = Storage::Stack;
     s.prefetch.clear();  // inputs of the sum are fetched where the sum is computed
@@ -497,26 +498,13 @@ std::string refine(ScheduleDraft& draft, const Contraction& c, int panel_level) 
 
 }  // namespace
 
-bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  if (!facts.contraction || e->axes.empty()) return false;
-  Contraction c{r,
-                e,
-                facts,
-                storage_order(*e, draft.layout(e)),
-                {facts.left, facts.left_loads},
-                {facts.right, facts.right_loads},
-                draft.lanes(r->dtype)};
-  if (is_stored_along_both(c) || !choose_lanes(draft, c) || !fills_lanes(draft, c)) return false;
-  find_rows(c);
-  order_reduction(draft, c);
-  shape_tile(draft, c);
+static void schedule_contraction(ScheduleDraft& draft, const Contraction& c) {
   pack_constants(draft, c);
-  choose_panel(draft, c);
-  choose_outermost(draft, c);
   const Levels levels = schedule_result(draft, c);
   schedule_sum(draft, c, levels.tile);
   const std::string of_rows = refine(draft, c, levels.panel);
-  draft.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", e->name,
+  const StageFacts& facts = c.facts;
+  draft.note(format("{}: contraction, register tile {} x {} vectors of {} along {}{}{}{}{}{}", c.result->name,
                     c.tile.tx * c.tile.ty, c.tile.nb, c.lanes, c.n,
                     facts.products_per_step > 1 ? format(", {} products at once", facts.products_per_step) : "",
                     draft.form.by_channels ? ", a row of an image stored by channels"
@@ -526,7 +514,44 @@ bool contraction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tenso
                     : c.n_outermost ? ", weights outermost"
                                     : "",
                     of_rows, c.skips_padding.empty() ? "" : ", taps in the padding left out"));
-  return true;
+}
+
+RuleCandidates contraction_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                                const StageFacts& facts) {
+  if (!facts.contraction || e->axes.empty()) return {};
+  Contraction c{r,
+                e,
+                facts,
+                storage_order(*e, draft.layout(e)),
+                {facts.left, facts.left_loads},
+                {facts.right, facts.right_loads},
+                draft.lanes(r->dtype)};
+  if (is_stored_along_both(c) || !choose_lanes(draft, c) || !fills_lanes(draft, c)) return {};
+  find_rows(c);
+  order_reduction(draft, c);
+  const std::vector<RegisterTile> tiles = register_tiles(draft, c);
+  const std::optional<PanelSource> source = source_of_panels(draft, c);
+  const double ns = ns_per_cost(*draft.target, c);
+  const auto found = std::make_shared<const Contraction>(c);  // one for all candidates
+  RuleCandidates out;
+  for (const RegisterTile& tile : tiles) {
+    c.tile = tile;
+    const std::string name = format("{}{}x{}", tile.ty > 1 ? format("{}x", tile.ty) : "", tile.tx, tile.nb);
+    for (const std::string& read : ways_to_read(draft, c, source)) {
+      c.panel = read == "packed" ? source : std::nullopt;
+      for (const std::string& outermost : outermost_loops(draft, c)) {
+        c.n_outermost = outermost == "weights";
+        out.push_back({{{"tile", name}, {"panel", read}, {"outermost", outermost}},
+                       tile.cost * ns,
+                       [found, tile, panel = c.panel, n_outermost = c.n_outermost](ScheduleDraft& of) {
+                         Contraction chosen = *found;
+                         chosen.tile = tile, chosen.panel = panel, chosen.n_outermost = n_outermost;
+                         schedule_contraction(of, chosen);
+                       }});
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace relay::lower

@@ -197,7 +197,7 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
   const bool known = scalar::is_int(f.data.offset);
   const int64_t moved_by = f.added() + (known ? f.data.offset->ivalue : 0);
-  if (known && moved_by == 0) return draft.outputs = te::replace(draft.outputs, {{r, grouped}}), true;
+  if (known && moved_by == 0) return draft.replace(r, grouped), true;
 
   const te::Tensor offset = offset_of(r, f, known ? moved_by : 1, unused_name(draft, sum + "_offset"));
   const te::Tensor exact = te::compute(unused_name(draft, sum + "_exact"), r->shape, [&](const Exprs& i) {
@@ -207,7 +207,7 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
     const Expr sums = (*offset)(of_weight);
     return (*grouped)(i) - (known ? sums : sums * (f.data.offset + moved_by));
   });
-  draft.outputs = te::replace(draft.outputs, {{r, exact}});
+  draft.replace(r, exact);
   draft.schedule.stages[offset->name].place = Place::Root;
   draft.schedule.stages[exact->name] = {};
   return true;

@@ -24,7 +24,7 @@
 namespace relay::lower {
 
 // Inputs that only v moves have one element for a whole row of u: they are read in any order.
-std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
+std::string contiguous_in_inputs(const ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   std::string u;
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
     if (!l.axes.count(v) || l.axes.size() == 1) continue;
@@ -42,7 +42,7 @@ std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, cons
 }
 
 // True if the body selects by a condition on `v` alone, as a concatenation does.
-static bool chooses_along(ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
+static bool chooses_along(const ScheduleDraft& draft, const te::Tensor& e, const std::string& v) {
   bool found = false;
   scalar::visit(draft.expanded(e).body(*e), [&](const Expr& n) {
     if (n->kind != scalar::Kind::Select) return;
@@ -81,7 +81,7 @@ static bool transpose_squares(ScheduleDraft& draft, const te::Tensor& e, const s
   te::TensorNode inside = *e;
   inside.name = e->name + "_tile";
   const te::Tensor tile(new te::TensorNode(std::move(inside)));
-  draft.outputs = redirect(draft.outputs, e, copy_stage(tile, e->name));
+  draft.redirect(e, copy_stage(tile, e->name));
 
   StageSchedule& s = draft.schedule.stages[e->name];
   for (size_t i = 0; i < order.size(); ++i)
@@ -114,7 +114,7 @@ struct LoopOrder {
   std::vector<bool> parallel;  // those with enough elements inside for a task
 };
 
-static LoopOrder loop_order(ScheduleDraft& draft, const te::Tensor& e) {
+static LoopOrder loop_order(const ScheduleDraft& draft, const te::Tensor& e) {
   constexpr int64_t least = min_task_elements;
   LoopOrder out;
   out.axes = storage_order(*e, draft.layout(e));
@@ -136,7 +136,7 @@ struct AxisPart {
 };
 
 // The part of v along which all inputs that v moves are contiguous; unset if there is no such part.
-static std::optional<AxisPart> contiguous_part(ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
+static std::optional<AxisPart> contiguous_part(const ScheduleDraft& draft, const te::Tensor& e, const te::Axis& v) {
   std::optional<AxisPart> found;
   auto is = [](const Expr& x, scalar::BinaryOp op) { return x->kind == scalar::Kind::Binary && x->binary == op; };
   for (const LoadFact& l : facts_of(e, draft.expanded(e)).loads) {
@@ -169,8 +169,7 @@ static bool transpose_part(ScheduleDraft& draft, const te::Tensor& e, const te::
       *e, e->axes.size() - 1,
       {{"_outer", v.extent->ivalue / (part->step * part->extent)}, {"_part", part->extent}, {"_inner", part->step}});
   ScheduleDraft viewed_draft = draft;
-  std::replace(viewed_draft.outputs.begin(), viewed_draft.outputs.end(), e, viewed);
-  viewed_draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+  viewed_draft.view_output(e, viewed);
   const LoopOrder loops = loop_order(viewed_draft, viewed);
   if (!transpose_squares(viewed_draft, viewed, loops.axes, loops.axes[loops.vector], loops.parallel)) return false;
   draft = std::move(viewed_draft);
@@ -240,8 +239,7 @@ static te::Tensor copy_gathered_inputs(ScheduleDraft& draft, const te::Tensor& e
     const te::Tensor copy = copy_stage(in, unused_name(draft, input + "_transposed"));
     ScheduleDraft copied = draft;
     copied.copies[input] = copy->name;
-    copied.outputs =
-        elsewhere ? redirect(copied.outputs, now, reading(*now, in, copy)) : redirect(copied.outputs, in, copy);
+    copied.redirect(elsewhere ? now : in, elsewhere ? reading(*now, in, copy) : copy);
     copied.layouts[copy->name] = transposed;
     copied.schedule.stages[copy->name].place = Place::Root;
     const LoopOrder loops = loop_order(copied, copy);
@@ -276,7 +274,7 @@ static int64_t vectors_at_once(ScheduleDraft& draft, const te::Tensor& e, const 
   return counts[draft.choose(std::move(choice))];
 }
 
-bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
+static void schedule_elements(ScheduleDraft& draft, const te::Tensor& result) {
   te::Tensor e = result;
   draft.schedule.stages[e->name].place = Place::Root;
   draft.schedule.stages[e->name].loops.clear();
@@ -284,8 +282,8 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
   e = draft.stage(e->name);
   const auto [order, vector, parallel] = loop_order(draft, e);
   if (vector >= 0 && block == 0) {
-    if (transpose_squares(draft, e, order, order[vector], parallel)) return true;
-    if (transpose_part(draft, e, *find_axis(*e, order[vector]))) return true;
+    if (transpose_squares(draft, e, order, order[vector], parallel)) return;
+    if (transpose_part(draft, e, *find_axis(*e, order[vector]))) return;
     e = copy_gathered_inputs(draft, e, order[vector]);
   }
   StageSchedule& s = draft.schedule.stages[e->name];
@@ -313,7 +311,10 @@ bool elementwise_rule(ScheduleDraft& draft, const te::Tensor& result) {
     add_vector(s.loops, order[vector], lanes);
   }
   draft.note(format("{}: elementwise, {} lanes along {}", e->name, lanes, vector < 0 ? "nothing" : order[vector]));
-  return true;
+}
+
+RuleCandidates elementwise_rule(const ScheduleDraft&, const te::Tensor& e) {
+  return only([&e](ScheduleDraft& draft) { schedule_elements(draft, e); });
 }
 
 }  // namespace relay::lower

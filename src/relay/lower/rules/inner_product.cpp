@@ -34,7 +34,7 @@ struct Products {
 };
 
 // False if the factors are not both contiguous along the reduction, or have the wrong numbers of rows.
-bool find_sides(ScheduleDraft& draft, Products& p) {
+bool find_sides(const ScheduleDraft& draft, Products& p) {
   const StageFacts& facts = p.facts;
   if (!facts.contraction || !facts.grouped.empty()) return false;
   auto is_constant = [&](const LoadFact& l) { return draft.constants.count(l.tensor->name) > 0; };
@@ -63,9 +63,14 @@ bool find_sides(ScheduleDraft& draft, Products& p) {
   return p.many.rows > 1 && p.few.rows >= 1 && p.few.rows < rows_for_packing && p.few.is_static;
 }
 
-// The alternative has a constant factor's rows as lanes, at least half a vector of them. Here each sum ends with that
-// of its lanes, worth about twelve steps.
-bool beats_rows_in_lanes(ScheduleDraft& draft, const Products& p) {
+// The nanoseconds of the sums in lanes along the reduction, and of the alternative: a constant factor's rows as lanes.
+struct Estimates {
+  double along_sum = 0, along_rows = 0;
+};
+
+// Rows as lanes fill at least half a vector of them. Here each sum ends with that of its lanes, worth about twelve
+// steps. Unset if rows as lanes are surely better.
+std::optional<Estimates> estimates_of(const ScheduleDraft& draft, const Products& p) {
   double length = 1, steps = 1, rows = 1;  // rows: of the reduction, each along k
   for (size_t i = 0; i < p.sum->reduce_axes.size(); ++i) {
     const int64_t extent = extent_or(p.sum->reduce_axes[i], usual_features);
@@ -74,56 +79,50 @@ bool beats_rows_in_lanes(ScheduleDraft& draft, const Products& p) {
     steps *= static_cast<double>(along ? (extent + p.lanes - 1) / p.lanes : extent);
     if (!along) rows *= static_cast<double>(extent);
   }
-  if (rows < 4 && extent_or(p.sum->reduce_axes[p.k], usual_row) < 2 * p.lanes) return false;
+  if (rows < 4 && extent_or(p.sum->reduce_axes[p.k], usual_row) < 2 * p.lanes) return std::nullopt;
   const bool of_few = std::all_of(p.facts.loads.begin(), p.facts.loads.end(), [&](const LoadFact& l) {
     return (draft.constants.count(l.tensor->name) > 0) != (l.axes.count(p.many.axis) > 0);
   });
   const int64_t halves = (2 * p.few.rows + p.lanes - 1) / p.lanes;
   constexpr double steps_of_end = 12;  // the sum of a vector's lanes
-  if (!of_few) return false;
+  if (!of_few) return std::nullopt;
   // Vector multiply-adds of all rows of `many`, in either form.
-  const double ns = static_cast<double>(p.many.rows) / (draft.target->fma_per_cycle * draft.target->ghz),
-               along_rows = surely_more * static_cast<double>(p.few.rows) * (steps + steps_of_end),
-               in_lanes = length * 0.5 * static_cast<double>(halves);
-  return draft.choose({p.sum->name, "lanes", {{"along_sum", along_rows * ns}, {"along_rows", in_lanes * ns}}}) == 0;
+  const double ns = static_cast<double>(p.many.rows) / (draft.target->fma_per_cycle * draft.target->ghz);
+  return Estimates{surely_more * static_cast<double>(p.few.rows) * (steps + steps_of_end) * ns,
+                   length * 0.5 * static_cast<double>(halves) * ns};
 }
 
-// Offers the other numbers of rows whose sums fill at most half of the registers.
-void choose_tile_of(ScheduleDraft& draft, Products& p) {
-  struct Tile {
-    int64_t mr, nr, chains;
-    bool operator==(const Tile&) const = default;
-  };
-  std::vector<Tile> tiles{{p.mr, p.nr, p.chains}};
-  for (const int64_t mr : {p.mr, int64_t{1}, p.few.longest})
-    for (int64_t nr = 1; nr <= p.many.longest && 2 * nr <= draft.target->vector_registers; nr *= 2)
-      for (const int64_t chains : {1, 2}) {
-        const Tile tile{mr, nr, chains};
-        if (p.few.axis.empty() && mr > 1) continue;
-        if (2 * mr * nr * chains <= draft.target->vector_registers &&
-            std::find(tiles.begin(), tiles.end(), tile) == tiles.end())
-          tiles.push_back(tile);
-      }
-  ScheduleChoice choice{p.sum->name, "products", {}};
-  for (const Tile& t : tiles) choice.options.push_back({format("{}x{}x{}", t.nr, t.mr, t.chains)});
-  const Tile& tile = tiles[draft.choose(std::move(choice))];
-  p.mr = tile.mr, p.nr = tile.nr, p.chains = tile.chains;
-}
+// The rows of both factors, and vectors of partial results, that are summed together.
+struct Tile {
+  int64_t mr = 1, nr = 1, chains = 1;
+  bool operator==(const Tile&) const = default;
+};
 
-// A vector of each row; the registers that do not hold sums hold loaded data.
-void shape_tile(ScheduleDraft& draft, Products& p) {
+// The preferred tile first: a vector of each row; the registers that do not hold sums hold loaded data. Then other
+// numbers of rows whose sums fill at most half of the registers.
+std::vector<Tile> tiles_of(const TargetDesc& target, const Products& p) {
   constexpr int many_registers = 32;  // as in AVX-512 and AArch64
-  const bool wide = draft.target->vector_registers >= many_registers;
+  const bool wide = target.vector_registers >= many_registers;
   // Sums of a tile take half of the registers if constants are read along them, else a quarter.
   constexpr int64_t wide_rows = 6, wide_sums = 8;
   const int64_t most = p.constant ? (wide ? wide_rows : wide_rows / 2)
                        : wide     ? 4
                                   : 2,
                 tiles = (p.few.longest + most - 1) / most;
-  p.mr = p.few.axis.empty() ? 1 : (p.few.longest + tiles - 1) / tiles;
-  p.nr = std::min<int64_t>(p.constant && wide && p.mr <= 3 ? wide_sums : 4, p.many.longest);
-  p.chains = p.mr == 1 && extent_or(p.sum->reduce_axes[p.k], usual_row) >= 4 * p.lanes ? 2 : 1;
-  choose_tile_of(draft, p);
+  Tile usual;
+  usual.mr = p.few.axis.empty() ? 1 : (p.few.longest + tiles - 1) / tiles;
+  usual.nr = std::min<int64_t>(p.constant && wide && usual.mr <= 3 ? wide_sums : 4, p.many.longest);
+  usual.chains = usual.mr == 1 && extent_or(p.sum->reduce_axes[p.k], usual_row) >= 4 * p.lanes ? 2 : 1;
+  std::vector<Tile> out{usual};
+  for (const int64_t mr : {usual.mr, int64_t{1}, p.few.longest})
+    for (int64_t nr = 1; nr <= p.many.longest && 2 * nr <= target.vector_registers; nr *= 2)
+      for (const int64_t chains : {1, 2}) {
+        const Tile tile{mr, nr, chains};
+        if (p.few.axis.empty() && mr > 1) continue;
+        if (2 * mr * nr * chains <= target.vector_registers && std::find(out.begin(), out.end(), tile) == out.end())
+          out.push_back(tile);
+      }
+  return out;
 }
 
 // Loops of the result around a tile: tasks with enough work, whose rows are multiples of the tile's.
@@ -152,15 +151,10 @@ void loop_over_epilogue(StageSchedule& s, const Products& p) {
 
 }  // namespace
 
-bool inner_product_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  Products p{r, e, facts, draft.lanes(r->dtype)};
-  if (draft.form.by_channels || !find_sides(draft, p)) return false;
-  if (p.constant) {
-    if (!beats_rows_in_lanes(draft, p)) return false;
-    store_constants_along(draft, facts, r->reduce_axes[p.k].var->name);
-  }
-  shape_tile(draft, p);
-
+static void schedule_products(ScheduleDraft& draft, const Products& p) {
+  const te::Tensor &r = p.sum, &e = p.result;
+  const StageFacts& facts = p.facts;
+  if (p.constant) store_constants_along(draft, facts, r->reduce_axes[p.k].var->name);
   const std::string e_name = e->name, n = same_axis(*r, p.many.axis, *e), m = same_axis(*r, p.few.axis, *e);
   const bool expensive = is_expensive(draft.expanded(e).body(*e));
   StageSchedule se;
@@ -175,7 +169,7 @@ bool inner_product_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   const LaneParts parts = split_lanes(draft, r, facts, p.chains);
   if (expensive) {
     const te::Tensor sum = parts.result, stored = copy_stage(sum, sum->name + "_stored");
-    draft.outputs = redirect(draft.outputs, sum, stored);
+    draft.redirect(sum, stored);
     StageSchedule& s = draft.schedule.stages[stored->name];
     s = {};
     s.place = Place::At, s.consumer = e_name, s.level = level, s.storage = Storage::Stack;
@@ -188,7 +182,24 @@ bool inner_product_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
     place_parts(draft, parts, e_name, level, tile);
   }
   draft.note(format("{}: inner products, {} x {} sums of {} vectors of {}", e_name, p.nr, p.mr, p.chains, p.lanes));
-  return true;
+}
+
+RuleCandidates inner_product_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                                  const StageFacts& facts) {
+  Products p{r, e, facts, draft.lanes(r->dtype)};
+  if (draft.form.by_channels || !find_sides(draft, p)) return {};
+  std::optional<Estimates> ns;
+  if (p.constant && !(ns = estimates_of(draft, p))) return {};
+  RuleCandidates out;
+  for (const Tile& t : tiles_of(*draft.target, p)) {
+    p.mr = t.mr, p.nr = t.nr, p.chains = t.chains;
+    RuleCandidate& tile = out.emplace_back();
+    if (ns) tile.options.push_back({"lanes", "along_sum"}), tile.ns = ns->along_sum;
+    tile.options.push_back({"products", format("{}x{}x{}", t.nr, t.mr, t.chains)});
+    tile.patch = [p](ScheduleDraft& of) { schedule_products(of, p); };
+  }
+  if (ns) out.push_back({{{"lanes", "along_rows"}}, ns->along_rows});  // by the next rules
+  return out;
 }
 
 }  // namespace relay::lower

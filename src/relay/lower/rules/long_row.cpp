@@ -22,13 +22,8 @@ static int64_t part_of(int64_t elements) {
   return 0;
 }
 
-bool long_row_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  auto is_one = [](const te::Axis& a) { return scalar::is_int(a.extent, 1); };
-  if (r->reduce_axes.size() != 1 || te::has_several_values(*r) || !std::all_of(r->axes.begin(), r->axes.end(), is_one))
-    return false;
-  const int64_t elements = extent_or(r->reduce_axes[0], 0), length = part_of(elements);
-  if (length == 0 || contiguous_axis(draft, facts) < 0) return false;
-
+// Divides the sum, of so many elements, into parts of `length`.
+static void divide(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, int64_t elements, int64_t length) {
   const std::string sum_name = r->name, result_name = e->name;
   const te::Tensor part =
       te::reduce(unused_name(draft, sum_name + "_part"), {scalar::imm(elements / length)}, {scalar::imm(length)},
@@ -41,15 +36,24 @@ bool long_row_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& 
   te::TensorNode whole = *r;  // keeps its name and axes, so that readers stay unchanged
   whole.reduce_axes = {{scalar::var("t"), scalar::imm(elements / length)}};
   whole.body = (*parts)({whole.reduce_axes[0].var});
-  draft.outputs = te::replace(draft.outputs, {{r, te::Tensor(new te::TensorNode(std::move(whole)))}});
+  draft.replace(r, te::Tensor(new te::TensorNode(std::move(whole))));
 
   for (const std::string& stage : {part->name, parts->name}) draft.schedule.stages[stage].place = Place::Root;
   for (const auto& [sum, result] : {std::pair(part->name, parts->name), std::pair(sum_name, result_name)}) {
     const te::Tensor now = draft.stage(sum);
-    row_reduction_rule(draft, now, draft.stage(result), facts_of(now, draft.expanded(now)));
+    apply(draft, sum, row_reduction_rule(draft, now, draft.stage(result), facts_of(now, draft.expanded(now))));
   }
   draft.note(format("{}: in {} parts", result_name, elements / length));
-  return true;
+}
+
+RuleCandidates long_row_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                             const StageFacts& facts) {
+  auto is_one = [](const te::Axis& a) { return scalar::is_int(a.extent, 1); };
+  if (r->reduce_axes.size() != 1 || te::has_several_values(*r) || !std::all_of(r->axes.begin(), r->axes.end(), is_one))
+    return {};
+  const int64_t elements = extent_or(r->reduce_axes[0], 0), length = part_of(elements);
+  if (length == 0 || contiguous_axis(draft, facts) < 0) return {};
+  return only([&r, &e, elements, length](ScheduleDraft& of) { divide(of, r, e, elements, length); });
 }
 
 }  // namespace relay::lower

@@ -91,7 +91,7 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms) {
   const te::Tensor part_t(new te::TensorNode(std::move(part)));
   total.body = scalar::load(part_t, at);
   if (scale) total.body = total.body * scalar::substitute(scale, summed_vars);
-  draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(total))));
+  draft.redirect(r, te::Tensor(new te::TensorNode(std::move(total))));
 
   // The part keeps the schedule of the sum; the total adds it up in the same places.
   StageSchedule of_part = of_total;

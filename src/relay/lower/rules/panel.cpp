@@ -75,7 +75,7 @@ std::string add_row_copy(ScheduleDraft& draft, const te::Tensor& r, const std::v
   for (const te::Axis& k : r->reduce_axes) windows += extent_or(k, 2) > 1;
   if (!meet || windows != 1) return "";
   const te::Tensor copy = copy_stage(source_of(load), r->name + "_rows");
-  draft.outputs = redirect(draft.outputs, r, reading(*r, load, copy));
+  draft.redirect(r, reading(*r, load, copy));
   draft.schedule.stages[copy->name] = {};  // inlined until it has a place
   return copy->name;
 }
@@ -162,7 +162,7 @@ void block_row_copy(ScheduleDraft& draft, const std::string& sum, const std::str
   se.loops = outer;
 }
 
-std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
+std::optional<PanelSource> panel_source(const ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads) {
   const Expr load = only_load(*r, n);
   if (!load) return std::nullopt;
@@ -198,7 +198,7 @@ void add_panel(ScheduleDraft& draft, const te::Tensor& r, const PanelSource& sou
   const bool transposed = source.k_dim != source.n_dim && transposes_in_registers(source.tensor->dtype);
   te::Tensor tile = transposed ? copy_stage(source.tensor, r->name + "_tile") : te::Tensor();
   te::Tensor panel = copy_stage(transposed ? tile : source.tensor, r->name + "_panel");
-  draft.outputs = redirect(draft.outputs, r, reading(*r, source.load, panel));
+  draft.redirect(r, reading(*r, source.load, panel));
 
   auto loops = [&](const te::TensorNode& stage, std::vector<Loop>& out) {
     for (size_t d = 0; d < stage.axes.size(); ++d)

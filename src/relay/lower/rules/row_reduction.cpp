@@ -17,7 +17,7 @@ namespace relay::lower {
 
 using scalar::imm;
 
-int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts) {
+int contiguous_axis(const ScheduleDraft& draft, const StageFacts& facts) {
   const te::TensorNode& r = *facts.stage;
   for (size_t k = 0; k < r.reduce_axes.size(); ++k) {
     bool some = false, all = true;
@@ -83,7 +83,7 @@ LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64
   index.push_back(j.var);
   result.body = scalar::load(from, index);
   parts.result = te::Tensor(new te::TensorNode(std::move(result)));
-  draft.outputs = redirect(draft.outputs, r, parts.result);
+  draft.redirect(r, parts.result);
   return parts;
 }
 
@@ -176,7 +176,7 @@ void place_parts(ScheduleDraft& draft, const LaneParts& parts, const std::string
   end_axes(result.loops, *parts.result);
 }
 
-bool row_reduction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+static void schedule_row(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
   std::string e_name = e->name;
   std::vector<std::string> order = storage_order(*e, draft.layout(e));
   std::vector<int64_t> extents;
@@ -196,7 +196,11 @@ bool row_reduction_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   }
   place_parts(draft, parts, e_name, static_cast<int>(order.size()));
   draft.note(format("{}: row reduction{}", e_name, parts.acc ? " in lanes" : ""));
-  return true;
+}
+
+RuleCandidates row_reduction_rule(const ScheduleDraft&, const te::Tensor& r, const te::Tensor& e,
+                                  const StageFacts& facts) {
+  return only([&](ScheduleDraft& draft) { schedule_row(draft, r, e, facts); });
 }
 
 }  // namespace relay::lower

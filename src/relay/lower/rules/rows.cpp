@@ -66,10 +66,10 @@ bool is_read_in_row(const te::Tensor& o, const Rows& rows, const te::Tensors& re
   return true;
 }
 
-std::optional<Rows> find_rows(ScheduleDraft& draft) {
+std::optional<Rows> find_rows(const ScheduleDraft& draft) {
   const te::Tensors primary = draft.primary_outputs();
   if (primary.size() != 1 || primary[0]->is_placeholder() || primary[0]->combiner != te::Combiner::None ||
-      has_program(draft.outputs))
+      has_program(draft.outputs()))
     return {};
   Rows rows;
   rows.out = primary[0];
@@ -105,13 +105,13 @@ std::optional<Rows> find_rows(ScheduleDraft& draft) {
   return rows;
 }
 
-// Views the output with an axis split in two, the first of which selects the reductions that it reads. Returns false if
-// there is none.
-bool split_axis_of_rows(ScheduleDraft& draft) {
+// The output in a view in which an axis is split in two, the first of which selects the reductions that it reads. Null if
+// there is no such axis.
+te::Tensor with_axis_of_rows(const ScheduleDraft& draft) {
   const te::Tensors primary = draft.primary_outputs();
   if (primary.size() != 1 || primary[0]->is_placeholder() || primary[0]->combiner != te::Combiner::None ||
-      has_program(draft.outputs) || !may_be_viewed(draft, primary[0]))
-    return false;
+      has_program(draft.outputs()) || !may_be_viewed(draft, primary[0]))
+    return {};
   const te::Tensor out = primary[0];
   Schedule flat;
   te::Tensors reductions;
@@ -120,7 +120,7 @@ bool split_axis_of_rows(ScheduleDraft& draft) {
     if (t->combiner != te::Combiner::None) reductions.push_back(t);
     flat.stages[t->name].place = t->combiner != te::Combiner::None || t == out ? Place::Root : Place::Inline;
   }
-  if (reductions.empty() || !WrittenSize::is_small(draft.stages(), flat)) return false;
+  if (reductions.empty() || !WrittenSize::is_small(draft.stages(), flat)) return {};
   const Expanded bodies = expand(draft.stages(), flat);
   for (const te::Tensor& r : reductions)
     for (const Expr& load : bodies.loads(*out, *r))
@@ -132,12 +132,9 @@ bool split_axis_of_rows(ScheduleDraft& draft) {
             continue;
           const int64_t part = index->args[1]->ivalue, extent = out->axes[d].extent->ivalue;
           if (part <= 1 || extent % part || extent == part) continue;
-          const te::Tensor viewed = with_axis_split(*out, d, {{"_group", extent / part}, {"_inner", part}});
-          std::replace(draft.outputs.begin(), draft.outputs.end(), out, viewed);
-          draft.layouts[out->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
-          return true;
+          return with_axis_split(*out, d, {{"_group", extent / part}, {"_inner", part}});
         }
-  return false;
+  return {};
 }
 
 // Intermediate stages that are better stored for their readers than recomputed by each, if the length of a row is known
@@ -250,25 +247,31 @@ StageFacts facts_now(const ScheduleDraft& draft, const Rows& rows, const te::Ten
 
 }  // namespace
 
-bool rows_rule(ScheduleDraft& draft) {
-  std::optional<Rows> rows = find_rows(draft);
-  if (!rows) {
-    ScheduleDraft viewed = draft;
-    if (!split_axis_of_rows(viewed) || !(rows = find_rows(viewed))) return false;
-    draft = std::move(viewed);
-  }
-  rows->kept = kept_for_a_row(draft, *rows);
-  rows->once = once_a_row(draft, *rows);
-  const int level = schedule_stages(draft, *rows);
-  for (const std::string& name : rows->reductions) {
+static void schedule_rows(ScheduleDraft& draft, Rows rows) {
+  rows.kept = kept_for_a_row(draft, rows);
+  rows.once = once_a_row(draft, rows);
+  const int level = schedule_stages(draft, rows);
+  for (const std::string& name : rows.reductions) {
     const te::Tensor r = draft.stage(name);
-    place_parts(draft, split_lanes(draft, r, facts_now(draft, *rows, r)), rows->out->name, level);
+    place_parts(draft, split_lanes(draft, r, facts_now(draft, rows, r)), rows.out->name, level);
   }
-  for (const std::string& o : draft.secondary_outputs) draft.note(format("{}: stored beside {}", o, rows->out->name));
+  for (const std::string& o : draft.secondary_outputs) draft.note(format("{}: stored beside {}", o, rows.out->name));
   draft.secondary_outputs.clear();
-  draft.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows->out->name, rows->v,
-                    rows->reductions.size(), rows->kept.size()));
-  return true;
+  draft.note(format("{}: rows along {}, {} reductions and {} kept stages in one loop", rows.out->name, rows.v,
+                    rows.reductions.size(), rows.kept.size()));
+}
+
+RuleCandidates rows_rule(const ScheduleDraft& draft) {
+  if (const std::optional<Rows> rows = find_rows(draft))
+    return only([rows](ScheduleDraft& of) { schedule_rows(of, *rows); });
+  const te::Tensor viewed = with_axis_of_rows(draft);
+  if (!viewed) return {};
+  const te::Tensor out = draft.primary_outputs()[0];
+  ScheduleDraft of_view = draft;
+  of_view.view_output(out, viewed);
+  const std::optional<Rows> rows = find_rows(of_view);
+  if (!rows) return {};
+  return only([out, viewed, rows](ScheduleDraft& of) { of.view_output(out, viewed), schedule_rows(of, *rows); });
 }
 
 }  // namespace relay::lower

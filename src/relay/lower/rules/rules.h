@@ -1,11 +1,12 @@
-// Schedule rules: from the facts of a group to a schedule. A rule fills in data; it never writes loops. Each rule is
-// one file in rules/, declared in rule_functions.h; apply_rules() in rules/apply_rules.cpp chooses between them. This
-// header has their input and helpers that several need.
+// Schedule rules: from the facts of a group to candidates for its schedule. A rule decides data; it never writes loops.
+// Each rule is one file in rules/, declared in rule_functions.h; rules/apply_rules.cpp chooses between them and applies
+// the patch of the chosen candidate. This header has their input and helpers that several need.
 #pragma once
 
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
+#include "relay/lower/group/group_view.h"
 #include "relay/lower/group/register_tile.h"
 #include "relay/lower/rules/form.h"
 #include "relay/lower/schedule/candidates.h"
@@ -17,7 +18,7 @@ namespace relay::lower {
 
 // A group on its way to a schedule. Rules may add stages (copies, partial results).
 struct ScheduleDraft {
-  te::Tensors outputs;
+  GroupView group;
   std::set<std::string> constants;        // placeholders whose layout can be chosen (packed when the program is built)
   std::map<std::string, Tensor> values;   // values of constants, by name
   GroupForm form;                         // what the plan of the function decided
@@ -41,15 +42,23 @@ struct ScheduleDraft {
   bool is_step = false;
   te::Tensors primary_outputs() const {  // outputs except those in `secondary_outputs`
     te::Tensors out;
-    for (const te::Tensor& o : outputs)
+    for (const te::Tensor& o : outputs())
       if (!secondary_outputs.count(o->name)) out.push_back(o);
     return out;
   }
+  GroupView primary() const { return secondary_outputs.empty() ? group : GroupView(primary_outputs()); }
 
-  te::Tensors stages() const { return te::topological(outputs); }
+  const te::Tensors& outputs() const { return group.outputs(); }
+  te::Tensors stages() const { return group.stages(); }  // a copy: rules rewrite the group while they walk it
+  // Rewrite the group. A stage that takes the place of another one has its name.
+  void set_outputs(te::Tensors outputs) { group = GroupView(std::move(outputs)); }
+  void redirect(const te::Tensor& from, const te::Tensor& to) { set_outputs(lower::redirect(outputs(), from, to)); }
+  void replace(const te::Tensor& from, const te::Tensor& to) { set_outputs(te::replace(outputs(), {{from, to}})); }
+  // Views an output, which is stored as written and has no readers, as an array of other dimensions.
+  void view_output(const te::Tensor& output, const te::Tensor& viewed);
   // The body of a stage, with the stages inlined into it.
   Expanded expanded(const te::Tensor& stage) const { return expand(stage, schedule); }
-  te::Tensor stage(const std::string& name) const;  // requires that it exists
+  te::Tensor stage(const std::string& name) const { return group.stage(name); }  // requires that it exists
   // The stage that computes the elements: `name`, or the stage of its parts if the sum was split.
   const std::string& parts_or(const std::string& name) const { return parts.count(name) ? parts.at(name) : name; }
   int lanes(DType dtype) const { return std::max(1, target->vector_bytes / std::max(1, dtype.bytes())); }
@@ -59,7 +68,7 @@ struct ScheduleDraft {
     for (DType value : t.value_types) least = std::min(least, lanes(value));
     return least;
   }
-  const Layout& layout(const te::Tensor& t);  // row-major if none was requested
+  Layout layout(const te::Tensor& t) const;  // row-major if none was requested
   // "stage: how it is computed". Stages with the same note are listed together in the schedule's rule.
   void note(const std::string& text);
   std::vector<std::pair<std::string, std::vector<std::string>>> notes{};  // texts, each with its stages
@@ -68,6 +77,9 @@ struct ScheduleDraft {
 // Fills in draft.schedule for all stages, and layouts for all roots and for constants. The layouts of `outputs` are
 // already set.
 void apply_rules(ScheduleDraft& draft);
+// Applies one of a rule's candidates for `stage` to the draft. Returns false and changes nothing if there is none, or if
+// the chosen one leaves the work to other rules.
+bool apply(ScheduleDraft& draft, const std::string& stage, const RuleCandidates& candidates);
 // Schedules without any rule: every stage is a separate array, computed element by element. Slow, and always possible.
 void schedule_plainly(ScheduleDraft& draft);
 
@@ -122,7 +134,7 @@ void place_secondary_outputs(ScheduleDraft& draft);
 int64_t choose_lane_block(ScheduleDraft& draft, const te::Tensor& e);
 // The axis other than `v` along which all inputs of `e` that v moves are contiguous; "" if some are contiguous along v.
 // Squares along both are transposed in registers.
-std::string contiguous_in_inputs(ScheduleDraft& draft, const te::Tensor& e, const std::string& v);
+std::string contiguous_in_inputs(const ScheduleDraft& draft, const te::Tensor& e, const std::string& v);
 
 // Elements of several values are never stored as such: if a reduction of several values has no epilogue, each value
 // that is read becomes an array with a reduction of its own. `all`: separates reductions with an epilogue too.
@@ -142,7 +154,7 @@ struct LaneParts {
   te::Tensor result;
 };
 // The reduction axis along which the loads are contiguous; -1 if none.
-int contiguous_axis(ScheduleDraft& draft, const StageFacts& facts);
+int contiguous_axis(const ScheduleDraft& draft, const StageFacts& facts);
 // Splits `r` along its reduced axis number `k` into `width` partial results, a power of two, and replaces it in the
 // plan's outputs.
 LaneParts split_lanes(ScheduleDraft& draft, const te::Tensor& r, size_t k, int64_t width);
@@ -164,7 +176,7 @@ struct PanelSource {
   int n_dim = 0;  // of the tensor
   int k_dim = 0;  // of the tensor: the dimension along which it is contiguous; n_dim if that is N
 };
-std::optional<PanelSource> panel_source(ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
+std::optional<PanelSource> panel_source(const ScheduleDraft& draft, const te::Tensor& r, const std::string& n,
                                         const std::vector<LoadFact>& loads);
 // If `rows` rows along x of the left factor meet in few sets of the cache, adds a stage that copies them and returns
 // its name. It is inlined for now, and r, under its name, reads it. Returns "" otherwise.
@@ -196,7 +208,7 @@ int contiguous_dim(const te::TensorNode& t, const Layout& layout);
 bool is_expensive(const Expr& body);
 // `name`, with underscores appended until no stage of the group has it.
 std::string unused_name(const ScheduleDraft& draft, std::string name);
-// Sets a layout for every placeholder and every root.
+// Sets a layout for every placeholder, root and output.
 void give_roots_layouts(ScheduleDraft& draft);
 // While `sum`, or a part of it, is computed in registers, fetches its reads of `weight` one `step` further along
 // `axis`, if weights come from a level where that pays.
@@ -217,7 +229,7 @@ void add_vector(std::vector<Loop>& loops, const std::string& axis, int lanes);
 Expr only_load(const te::TensorNode& stage, const std::string& axis);
 // True if `e` is an output that occurs once, is stored as written and has no other readers, so that it may be viewed in
 // another shape.
-bool may_be_viewed(ScheduleDraft& draft, const te::Tensor& e);
+bool may_be_viewed(const ScheduleDraft& draft, const te::Tensor& e);
 // `e`, stored as written, as an array in which one axis becomes several, with these suffixes to its name. Axes of
 // extent 1 are left out.
 using AxisExtent = std::pair<const char*, int64_t>;

@@ -18,7 +18,7 @@ bool is_pointwise(const te::Tensor& t) {
   return t->body && !t->before && t->combiner == te::Combiner::None && !te::has_several_values(*t) && !guarded(*t);
 }
 
-bool have_one_shape(ScheduleDraft& draft, const te::Tensor& a, const te::Tensor& b) {
+bool have_one_shape(const ScheduleDraft& draft, const te::Tensor& a, const te::Tensor& b) {
   if (a->shape.size() != b->shape.size() || draft.layout(a).dims != draft.layout(b).dims) return false;
   for (size_t d = 0; d < a->shape.size(); ++d)
     if (!scalar::prove_equal(a->shape[d], b->shape[d]).value_or(false)) return false;
@@ -58,10 +58,10 @@ std::set<std::string> read_by_other_roots(const ScheduleDraft& draft, const te::
 
 void find_secondary_outputs(ScheduleDraft& draft) {
   draft.secondary_outputs.clear();
-  if (draft.outputs.size() < 2 || draft.is_step || draft.form.schedule || has_program(draft.outputs)) return;
+  if (draft.outputs().size() < 2 || draft.is_step || draft.form.schedule || has_program(draft.outputs())) return;
   const te::Tensors stages = draft.stages();
   auto is_output = [&](const te::Tensor& t) {
-    return std::count(draft.outputs.begin(), draft.outputs.end(), t) == 1 && is_pointwise(t);
+    return std::count(draft.outputs().begin(), draft.outputs().end(), t) == 1 && is_pointwise(t);
   };
   const auto last = std::find_if(stages.rbegin(), stages.rend(), is_output);
   if (last == stages.rend()) return;
@@ -71,7 +71,7 @@ void find_secondary_outputs(ScheduleDraft& draft) {
     if (!t->is_placeholder())
       flat.stages[t->name].place = t->combiner == te::Combiner::None ? Place::Inline : Place::Root;
   if (!WrittenSize::is_small(stages, flat)) return;
-  for (const te::Tensor& o : draft.outputs) {
+  for (const te::Tensor& o : draft.outputs()) {
     if (o == *last || !is_output(o) || !have_one_shape(draft, o, *last)) continue;
     const std::set<const te::TensorNode*> own = read_in_place(o);
     const bool shares = std::any_of(own.begin(), own.end(), [&](const te::TensorNode* t) { return read.count(t) > 0; });
@@ -86,7 +86,7 @@ void find_secondary_outputs(ScheduleDraft& draft) {
     if (shares && !reduces && !others) draft.secondary_outputs.insert(o->name);
   }
   // Kernels of other results may come before that root.
-  for (const te::Tensor& o : draft.outputs)
+  for (const te::Tensor& o : draft.outputs())
     if (o != *last && !draft.secondary_outputs.count(o->name))
       for (const te::Tensor& t : te::topological({o})) draft.secondary_outputs.erase(t->name);
 }
@@ -108,9 +108,7 @@ void place_secondary_outputs(ScheduleDraft& draft) {
   const std::set<std::string> names = std::exchange(draft.secondary_outputs, {});
   te::Tensor root;
   for (const te::Tensor& t : draft.stages())
-    if (!t->is_placeholder() && !names.count(t->name) &&
-        std::find(draft.outputs.begin(), draft.outputs.end(), t) != draft.outputs.end())
-      root = t;
+    if (!t->is_placeholder() && !names.count(t->name) && draft.group.is_output(t)) root = t;
   const std::vector<Loop>& loops = draft.schedule.stages.at(root->name).loops;
   const bool in_lanes = !loops.empty() && loops.back().kind == LoopKind::Vector;
   // A square that is transposed in registers has lanes along another axis than its reader.
@@ -126,7 +124,7 @@ void place_secondary_outputs(ScheduleDraft& draft) {
     StageSchedule& s = draft.schedule.stages.at(name);
     if (s.place == Place::At) continue;
     if (is_moved || o->axes.size() != root->axes.size() || early.count(name)) {
-      elementwise_rule(draft, o);
+      apply(draft, name, elementwise_rule(draft, o));
       continue;
     }
     s = {};

@@ -75,7 +75,7 @@ bool find_taps(TapSums& t, const StageFacts& facts) {
 }
 
 // The coefficients of the dimension whose neighbours are adjacent in memory; null if it is not affine.
-const std::map<std::string, int64_t>* along_memory(ScheduleDraft& draft, const LoadFact& l) {
+const std::map<std::string, int64_t>* along_memory(const ScheduleDraft& draft, const LoadFact& l) {
   const int last = contiguous_dim(*l.tensor, draft.layout(l.tensor));
   if (last < 0) return nullptr;
   const auto& of = l.coefficients[static_cast<size_t>(last)];
@@ -99,7 +99,7 @@ bool pays_with_stride(const ScheduleDraft& draft, const TapSums& t, const std::m
 
 // Chooses lanes: the axis along which all of the image and the data are contiguous: columns with any stride, single
 // channels, or those of several groups.
-bool find_lanes(ScheduleDraft& draft, TapSums& t, const StageFacts& facts) {
+bool find_lanes(const ScheduleDraft& draft, TapSums& t, const StageFacts& facts) {
   for (const LoadFact& l : t.image) {
     const auto* of = along_memory(draft, l);
     if (!of || of->size() != 1 || of->begin()->second != 1) return false;
@@ -183,7 +183,7 @@ std::string copy_data(ScheduleDraft& draft, TapSums& t) {
   const te::Tensor copy = copy_stage(from, unused_name(draft, t.sum->name + "_data"));
   te::TensorNode sum = *t.sum;
   sum.body = scalar::rewrite(sum.body, [&](const Expr& e) { return e == load ? (*copy)(load->args) : e; });
-  draft.outputs = redirect(draft.outputs, t.sum, te::Tensor(new te::TensorNode(std::move(sum))));
+  draft.redirect(t.sum, te::Tensor(new te::TensorNode(std::move(sum))));
   t.sum = draft.stage(t.sum->name);
   draft.schedule.stages[copy->name].place = Place::At;
   return copy->name;
@@ -222,19 +222,23 @@ bool sum_in_lanes_of_columns(ScheduleDraft& draft, TapSums& t, int level) {
 
 }  // namespace
 
-bool tap_sums_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  TapSums t{r, e, {}, {}};
-  if (!facts.contraction || draft.lanes(*r) < 2 || !find_taps(t, facts) || !find_lanes(draft, t, facts)) return false;
-  shape_tile(draft, t);
+static void schedule_taps(ScheduleDraft& draft, TapSums t) {
   const int level = schedule_result(draft, t);
   bool copied = false;
   if (t.of_channels)
     sum_in_lanes_of_channels(draft, t, level);
   else
     copied = sum_in_lanes_of_columns(draft, t, level);
-  draft.note(format("{}: sums of {} taps, lanes along {}{}", e->name, t.taps_in_tile(), t.lanes,
+  draft.note(format("{}: sums of {} taps, lanes along {}{}", t.result->name, t.taps_in_tile(), t.lanes,
                     copied ? ", data copied" : ""));
-  return true;
+}
+
+RuleCandidates tap_sums_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                             const StageFacts& facts) {
+  TapSums t{r, e, {}, {}};
+  if (!facts.contraction || draft.lanes(*r) < 2 || !find_taps(t, facts) || !find_lanes(draft, t, facts)) return {};
+  shape_tile(draft, t);
+  return only([t](ScheduleDraft& of) { schedule_taps(of, t); });
 }
 
 }  // namespace relay::lower

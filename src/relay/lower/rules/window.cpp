@@ -93,7 +93,7 @@ constexpr int64_t max_taps = 27;  // of a window that is written out: 5 x 5, 3 x
 
 // True if lanes along dimension `d` of the load are so near each other that they are read as a few runs: only short
 // dimensions follow it, such as a short row that is summed.
-bool is_near(ScheduleDraft& draft, const LoadFact& l, size_t d, int64_t coefficient) {
+bool is_near(const ScheduleDraft& draft, const LoadFact& l, size_t d, int64_t coefficient) {
   if (!draft.layout(l.tensor).is_row_major()) return false;
   int64_t distance = coefficient;
   for (size_t behind = d + 1; behind < l.tensor->shape.size(); ++behind) {
@@ -105,7 +105,7 @@ bool is_near(ScheduleDraft& draft, const LoadFact& l, size_t d, int64_t coeffici
 }
 
 // False if there is no axis for lanes: the one stored last, if the loads are near each other along it, or constant.
-bool find_axes(ScheduleDraft& draft, Windows& w) {
+bool find_axes(const ScheduleDraft& draft, Windows& w) {
   for (size_t i = w.order.size(); i-- > 0 && w.y.empty();)
     if (w.extent(w.order[i]) != 1) (w.v.empty() ? w.v : w.x.empty() ? w.x : w.y) = w.order[i];
   if (w.v.empty() || w.extent(w.v) == 0) return false;
@@ -130,51 +130,45 @@ void measure(Windows& w) {
   w.step = w.grouped ? w.lanes / w.facts.group * w.facts.group : w.lanes;
 }
 
-// Offers `tiles`, of which the first is preferred, and others with twice and half of its vectors.
-void choose_tile_of(ScheduleDraft& draft, Windows& w, std::vector<WindowTile> tiles) {
+// The places and vectors that may be computed together, preferred ones first, without those of the same numbers.
+std::vector<WindowTile> tiles_to_try(const TargetDesc& target, const Windows& w, std::vector<WindowTile> tiles) {
   constexpr size_t most = 8;  // further ones read much more
   tiles.resize(std::min(most, tiles.size()));
   for (const int64_t nb : {2 * tiles[0].nb, tiles[0].nb / 2}) {
-    const bool fits = 2 * nb * tiles[0].tx * tiles[0].ty <= draft.target->vector_registers;
+    const bool fits = 2 * nb * tiles[0].tx * tiles[0].ty <= target.vector_registers;
     if (nb >= 1 && fits && (nb == 1 || (nb - 1) * w.lanes < w.extent(w.v)))
       tiles.push_back({tiles[0].ty, tiles[0].tx, nb, tiles[0].loads});
   }
-  const double vectors = static_cast<double>((w.extent(w.v) + w.step - 1) / w.step),
-               ns_per_load = vectors / (draft.target->fma_per_cycle * draft.target->ghz);
-  ScheduleChoice choice{w.sum->name, "window", {}};
-  std::vector<WindowTile> listed;
-  for (const WindowTile& t : tiles) {
-    const std::string name = format("{}x{}x{}", t.ty, t.tx, t.nb);
-    if (std::any_of(choice.options.begin(), choice.options.end(), [&](const auto& o) { return o.name == name; }))
-      continue;
-    choice.options.push_back({name, t.loads * ns_per_load});
-    listed.push_back(t);
-  }
-  const WindowTile& tile = listed[draft.choose(std::move(choice))];
-  w.ty = tile.ty, w.tx = tile.tx, w.nb = tile.nb;
+  std::vector<WindowTile> out;
+  for (const WindowTile& t : tiles)
+    if (std::none_of(out.begin(), out.end(),
+                     [&](const WindowTile& o) { return o.ty == t.ty && o.tx == t.tx && o.nb == t.nb; }))
+      out.push_back(t);
+  return out;
 }
 
-void shape_tile(ScheduleDraft& draft, Windows& w) {
+std::vector<WindowTile> tiles_of_windows(const ScheduleDraft& draft, const Windows& w) {
   const Reach along = reach_along(*w.sum, w.facts, w.in_sum(w.x));
-  const int64_t v_extent = w.extent(w.v);
+  const int64_t v_extent = w.extent(w.v), registers = draft.target->vector_registers;
   // Larger windows only if neighbours share reads.
   if (w.x.empty() || !(w.small || w.grouped || (w.is_static && along.stride > 0))) {
     // Long reductions: several chains.
-    return choose_tile_of(draft, w, {{1, 1, std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4)}});
+    const int64_t chains = std::clamp<int64_t>((v_extent + w.lanes - 1) / w.lanes, 1, 4);
+    return tiles_to_try(*draft.target, w, {{1, 1, chains}});
   }
-  const int64_t registers = draft.target->vector_registers;
   const Reach down = reach_along(*w.sum, w.facts, w.in_sum(w.y));
   // A pool whose windows share little (strides both ways) mostly reads memory: neighbouring vectors come first, in one
   // stream. If neighbours share reads, or weights, neighbours come first.
   const bool pool = w.facts.loads.size() == 1 && !w.grouped;
   const bool overlap = along.overlap() && down.overlap() && !draft.form.is_merged();
   constexpr int64_t parts = 8;  // of the registers: sums, and the other loads of pools with overlapping windows
+  int64_t nb = 1;
   if (pool && along.stride > 1 && down.stride != 1)
-    while (w.nb < registers / (overlap ? 2 * parts : parts) && 2 * w.nb * w.lanes <= v_extent) w.nb *= 2;
+    while (nb < registers / (overlap ? 2 * parts : parts) && 2 * nb * w.lanes <= v_extent) nb *= 2;
   std::vector<WindowTile> tiles = tiles_of(overlap ? w.extent(w.y) : 1, down, w.extent(w.x), along,
-                                           pool && along.stride == 1, registers / 4 / w.nb, registers);
-  for (WindowTile& t : tiles) t.nb = w.nb;
-  choose_tile_of(draft, w, std::move(tiles));
+                                           pool && along.stride == 1, registers / 4 / nb, registers);
+  for (WindowTile& t : tiles) t.nb = nb;
+  return tiles_to_try(*draft.target, w, std::move(tiles));
 }
 
 void add_tile(std::vector<Loop>& loops, const Windows& w, bool of_result) {
@@ -231,27 +225,39 @@ void schedule_sum(ScheduleDraft& draft, const Windows& w, int level) {
 }
 }  // namespace
 
-bool window_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  Windows w{r, e, facts, storage_order(*e, draft.layout(e)), draft.lanes(*r)};
-  if (!find_axes(draft, w)) return false;
-  store_constants_along(draft, facts, w.in_sum(w.v));  // a depthwise convolution's weights
-  measure(w);
-  shape_tile(draft, w);
+static void schedule_windows(ScheduleDraft& draft, const Windows& w) {
+  store_constants_along(draft, w.facts, w.in_sum(w.v));  // a depthwise convolution's weights
   schedule_sum(draft, w, schedule_result(draft, w));
-  std::string reader = r->name;  // of the data
+  std::string reader = w.sum->name;  // of the data
   if (w.tx * w.ty > 1) {
     const std::string x = w.in_sum(w.x);
-    reader = split_window(draft, r, x, w.tx, w.ty);
-    for (const LoadFact& l : facts.loads) prefetch_data(draft, reader, l.tensor->name, x, w.tx);
-    prefetch_data(draft, e->name, e->name, w.x, w.tx);
+    reader = split_window(draft, w.sum, x, w.tx, w.ty);
+    for (const LoadFact& l : w.facts.loads) prefetch_data(draft, reader, l.tensor->name, x, w.tx);
+    prefetch_data(draft, w.result->name, w.result->name, w.x, w.tx);
   } else {
-    split_long_sum(draft, r);  // of a whole image
+    split_long_sum(draft, w.sum);  // of a whole image
   }
-  draft.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", e->name,
+  draft.note(format("{}: window, {}{} outputs x {} vectors of {} along {}{}{}", w.result->name,
                     w.ty > 1 ? format("{} x ", w.ty) : "", w.tx, w.nb, w.step, w.v,
-                    w.grouped ? format(", groups of {}", facts.group) : "",
-                    reader == r->name ? "" : ", columns first"));
-  return true;
+                    w.grouped ? format(", groups of {}", w.facts.group) : "",
+                    reader == w.sum->name ? "" : ", columns first"));
+}
+
+RuleCandidates window_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                           const StageFacts& facts) {
+  Windows w{r, e, facts, storage_order(*e, draft.layout(e)), draft.lanes(*r)};
+  if (!find_axes(draft, w)) return {};
+  measure(w);
+  const double vectors = static_cast<double>((w.extent(w.v) + w.step - 1) / w.step),
+               ns_per_load = vectors / (draft.target->fma_per_cycle * draft.target->ghz);
+  RuleCandidates out;
+  for (const WindowTile& t : tiles_of_windows(draft, w)) {
+    w.ty = t.ty, w.tx = t.tx, w.nb = t.nb;
+    out.push_back({{{"window", format("{}x{}x{}", t.ty, t.tx, t.nb)}}, t.loads * ns_per_load, [w](ScheduleDraft& of) {
+                     schedule_windows(of, w);
+                   }});
+  }
+  return out;
 }
 
 }  // namespace relay::lower

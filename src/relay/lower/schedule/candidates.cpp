@@ -51,6 +51,28 @@ size_t Choices::choose(ScheduleChoice choice) {
   return chosen;
 }
 
+const RuleCandidate& Choices::choose(const std::string& stage, const RuleCandidates& candidates) {
+  std::vector<const RuleCandidate*> left;
+  for (const RuleCandidate& c : candidates) left.push_back(&c);
+  double known = 0;  // the estimate with the options chosen so far: each family counts the difference that it makes
+  for (size_t family = 0; family < left[0]->options.size(); ++family) {
+    ScheduleChoice choice{stage, left[0]->options[family].first, {}};
+    for (const RuleCandidate* c : left) {
+      RELAY_CHECK(c->options.size() > family && c->options[family].first == choice.what,
+                  "candidates of '{}' differ in the families of their options", stage);
+      const std::string& name = c->options[family].second;
+      auto option = std::ranges::find(choice.options, name, &ScheduleOption::name);
+      if (option == choice.options.end()) option = choice.options.insert(option, {name, c->ns - known});
+      option->ns = std::min(option->ns, c->ns - known);
+    }
+    const ScheduleOption chosen = choice.options[choose(choice)];
+    known += chosen.ns;
+    std::erase_if(left, [&](const RuleCandidate* c) { return c->options[family].second != chosen.name; });
+  }
+  RELAY_CHECK(left.size() == 1, "several candidates of '{}' have the same options", stage);
+  return *left[0];
+}
+
 std::vector<Candidate> candidates(const std::vector<ScheduleChoice>& choices) {
   double all = 0;
   for (const ScheduleChoice& c : choices) all += c.options[0].ns;

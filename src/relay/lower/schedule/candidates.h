@@ -1,18 +1,20 @@
 // Candidates: the schedules that the rules consider for a group, each with its estimated time. They are chosen in one
 // place, Choices::choose().
 //
-// A rule that can make its loops in several ways lists these as options, and asks the draft:
+// A rule looks at a group without changing it, and returns its candidates: how each differs from the others, its
+// estimate, and a patch, the function that changes the draft into its schedule.
 //
-//   const size_t at = draft.choose({r->name, "tile", {{"14 x 2", 310}, {"12 x 2", 325}}});
+//   {{{"tile", "14x2"}, {"panel", "packed"}}, 310, [=](ScheduleDraft& draft) { .. }}
 //
-// The cheapest option is chosen, and the first of equal ones. Decisions replace this choice by name. The rules
-// therefore make the default schedule and all others by the same code: a candidate is a set of decisions, and its
-// schedule follows when the rules run under them.
+// The cheapest candidate is chosen, and the first of equal ones; only its patch is run. Decisions replace this choice
+// by name. The rules therefore make the default schedule and all others by the same code: a set of decisions stands for
+// a schedule, which follows when the rules run under them.
 //
-// Options with equal estimates are those that the cost model does not tell apart; the rule lists the one first that its
-// thresholds prefer. Measurements decide between them (docs/tuning.md).
+// Candidates with equal estimates are those that the cost model does not tell apart; the rule lists the one first that
+// its thresholds prefer. Measurements decide between them (docs/tuning.md).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -45,6 +47,18 @@ std::string str(const Decisions& decisions);
 // Reads such a text; illegal_schedule if a word does not have the form KEY=OPTION, or a key occurs twice.
 Result<Decisions> parse_decisions(std::string_view text);
 
+struct ScheduleDraft;
+using Patch = std::function<void(ScheduleDraft&)>;
+
+struct RuleCandidate {
+  std::vector<std::pair<std::string, std::string>> options{};  // families and options, the same families in one order
+                                                               // for all that agree so far; none: the only candidate
+  double ns = 0;                                               // estimate, as for ScheduleOption
+  Patch patch{};  // called while the rule's arguments exist; null: leaves the work to the next rule
+};
+using RuleCandidates = std::vector<RuleCandidate>;  // empty if the rule does not apply
+inline RuleCandidates only(Patch patch) { return {{.patch = std::move(patch)}}; }
+
 // The choices that the rules made for a group.
 struct Choices {
   Decisions decisions{};           // replace the estimates; empty for the default schedule
@@ -54,6 +68,8 @@ struct Choices {
   // Returns the index of the chosen option among those of `choice`, and records the choice with the option that the
   // estimates choose in front.
   size_t choose(ScheduleChoice choice);
+  // The chosen one of a rule's candidates for `stage`: family by family, each option estimated by its best candidate.
+  const RuleCandidate& choose(const std::string& stage, const RuleCandidates& candidates);
 };
 
 struct Candidate {

@@ -12,10 +12,9 @@ using scalar::imm;
 using te::TensorNode;
 
 const StageSchedule& Regions::of(const TensorNode& stage) const {
-  auto it = schedule_.stages.find(stage.name);
-  if (it == schedule_.stages.end())
-    refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
-  return it->second;
+  const StageSchedule* schedule = placement_.schedule_of(stage);
+  if (!schedule) refuse("every stage of the group needs a line", "stage '{}' has no schedule", stage.name);
+  return *schedule;
 }
 Ranges Regions::full_ranges(const TensorNode& stage) const {
   Ranges ranges;
@@ -47,15 +46,14 @@ Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) co
 
 Region Regions::read_by(const TensorNode& stage, const TensorNode& t, const Ranges& ranges) const {
   Region region;
-  for (const Expr& load : bodies_.loads(stage, t)) merge(region, access(load, stage, ranges, t), t);
+  for (const Expr& load : bodies().loads(stage, t)) merge(region, access(load, stage, ranges, t), t);
   return region;
 }
 
 std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                                const Ranges& ranges) const {
   std::optional<Region> region;
-  for (const te::Tensor& user : stages_) {
-    if (user->is_placeholder() || of(*user).place == Place::Inline || bodies_.loads(*user, *t).empty()) continue;
+  for (const te::Tensor& user : placement_.readers(*t)) {
     const bool inside = user != consumer && is_inside(user, consumer, level);
     if (user != consumer && !inside) {
       if (is_inside(user, consumer, 0))
@@ -79,7 +77,7 @@ std::optional<Region> Regions::required_inside(const te::Tensor& t, const te::Te
 }
 
 bool Regions::reads_own_place(const TensorNode& user, const TensorNode& t) const {
-  for (const Expr& load : bodies_.loads(user, t))
+  for (const Expr& load : bodies().loads(user, t))
     for (size_t d = 0; d < load->args.size(); ++d)
       if (d >= user.axes.size() || load->args[d] != user.axes[d].var) return false;
   return true;
@@ -99,8 +97,7 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
     any = true;
     merge(region, read_by(*user, *t, user_ranges), *t);
   };
-  for (const te::Tensor& user : stages_) {
-    if (user->is_placeholder() || of(*user).place == Place::Inline || bodies_.loads(*user, *t).empty()) continue;
+  for (const te::Tensor& user : placement_.readers(*t)) {
     if (user == consumer) {
       need(user, ranges);
     } else if (is_inside(user, consumer, level)) {
@@ -119,15 +116,12 @@ Region Regions::required(const te::Tensor& t, const te::Tensor& consumer, size_t
 // True if `stage` is computed within loops >= level of `consumer` (possibly through other placed stages).
 bool Regions::is_inside(const te::Tensor& stage, const te::Tensor& consumer, size_t level) const {
   const TensorNode* s = stage.get();
-  for (size_t steps = 0; steps <= stages_.size(); ++steps) {
+  for (size_t steps = 0; steps <= placement_.stage_count(); ++steps) {
     const StageSchedule& sched = of(*s);
     if (sched.place != Place::At) return false;
     if (sched.consumer == consumer->name) return sched.level >= static_cast<int>(level);
-    const TensorNode* next = nullptr;
-    for (const te::Tensor& t : stages_)
-      if (t->name == sched.consumer) next = t.get();
-    if (!next || next->is_placeholder()) return false;
-    s = next;
+    s = placement_.consumer_of(*s);
+    if (!s) return false;
   }
   refuse("", "stage '{}' is placed inside itself", stage->name);
 }
@@ -199,7 +193,7 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     bool exists = false;
     for (const te::Axis* a : axes) exists |= index == a->var && scalar::equal(a->extent, t.shape[d]);
     region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
-                           below || (!exists && bodies_.is_guarded(load, index))});
+                           below || (!exists && bodies().is_guarded(load, index))});
   }
   return region;
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "relay/lower/schedule/expand.h"
+#include "relay/lower/schedule/placement.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -39,8 +39,7 @@ template <class... Args>
 // `bounds`: known ranges of the loop variables, maintained by the builder.
 class Regions {
  public:
-  Regions(const te::Tensors& stages, const Schedule& schedule, const Expanded& bodies, const scalar::Bounds& bounds)
-      : stages_(stages), schedule_(schedule), bodies_(bodies), bounds_(bounds) {}
+  Regions(const Placement& placement, const scalar::Bounds& bounds) : placement_(placement), bounds_(bounds) {}
 
   const StageSchedule& of(const te::TensorNode& stage) const;
   // The whole range of every axis.
@@ -69,9 +68,9 @@ class Regions {
   Region access(const Expr& load, const te::TensorNode& user, const Ranges& ranges, const te::TensorNode& t) const;
   void merge(Region& into, Region more, const te::TensorNode& t) const;
 
-  const te::Tensors& stages_;
-  const Schedule& schedule_;
-  const Expanded& bodies_;
+  const Expanded& bodies() const { return placement_.bodies(); }
+
+  const Placement& placement_;
   const scalar::Bounds& bounds_;
 };
 

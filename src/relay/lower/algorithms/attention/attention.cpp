@@ -157,7 +157,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
   for (const Expr& e : {f.query, f.key, f.value})
     if (e->dtype != DType::float32()) return std::nullopt;
   // Only pointwise work may follow, with no other reads of these stages.
-  if (pointwise_end(outputs, f.result, {}) != outputs[0]) return std::nullopt;
+  if (pointwise_end(GroupView(outputs), f.result, {}) != outputs[0]) return std::nullopt;
   return f;
 }
 

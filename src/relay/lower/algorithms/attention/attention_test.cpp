@@ -35,8 +35,10 @@ TEST(Attention, ScoresHaveNoArray) {
   });
   const TargetDesc target = wide();
   ScheduleDraft plan;
-  plan.target = &target, plan.outputs = {out};
-  const std::optional<Attention> stages = rewrite_attention(plan.outputs, target);
+  te::Tensors outputs{out};
+  plan.target = &target;
+  const std::optional<Attention> stages = rewrite_attention(outputs, target);
+  plan.set_outputs(outputs);
   ASSERT_TRUE(stages);
   plan.form = {.schedule = &attention_schedule, .stages = *stages};
   apply_rules(plan);

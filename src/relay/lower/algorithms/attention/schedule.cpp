@@ -166,12 +166,12 @@ class Scheduler {
     s.loops.push_back({axis(keys, batches + 1), 1, LoopKind::Unroll});
     s.loops.push_back({axis(keys, batches), 1, LoopKind::Vector});
     draft_.schedule.stages[tile->name] = t;
-    draft_.outputs = redirect(draft_.outputs, keys, copy_stage(tile, keys->name));
+    draft_.redirect(keys, copy_stage(tile, keys->name));
   }
 
   // The epilogue's loops down to the rows of a task; sets its name and axes.
   StageSchedule& epilogue() {
-    const te::Tensor e = draft_.outputs[0];
+    const te::Tensor e = draft_.outputs()[0];
     e_name_ = e->name;
     row_ = axis(e, a_.row), column_ = axis(e, a_.column);
     StageSchedule& s = draft_.schedule.stages[e_name_];

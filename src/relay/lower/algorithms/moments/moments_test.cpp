@@ -137,7 +137,7 @@ std::vector<double> run(const Norm& norm, int64_t terms, const Tensor& x, std::s
   ScheduleDraft draft;
   const TargetDesc target = small();
   draft.target = &target;
-  draft.outputs = norm.make();
+  draft.set_outputs(norm.make());
   if (terms > 0) draft.form = {.schedule = &moments_schedule, .stages = terms};
   apply_rules(draft);
   if (rule) *rule = draft.schedule.rule;
@@ -215,7 +215,7 @@ TEST(Moments, FetchTheNextBlockFromBeyondL3) {
     TargetDesc target = small();
     if (beyond) target.l3_bytes = 16 << 10;  // of 23 KB
     draft.target = &target;
-    draft.outputs = cases[1].make();
+    draft.set_outputs(cases[1].make());
     draft.form = {.schedule = &moments_schedule, .stages = int64_t{80}};
     apply_rules(draft);
     EXPECT_EQ(str(draft.schedule, draft.stages()).find("prefetch x") != std::string::npos, beyond);
@@ -257,15 +257,14 @@ TEST(Moments, BlocksOfTwoGroupsAreOneKernel) {
       ASSERT_TRUE(made);
       ScheduleDraft draft;
       const TargetDesc target = small();
-      draft.target = &target, draft.outputs = unique_names(made->blocks);
-      for (const te::Tensor& o : draft.outputs) draft.layout(o);
+      draft.target = &target, draft.set_outputs(unique_names(made->blocks));
       draft.form = {.schedule = &block_sums_schedule, .stages = lanes};
       apply_rules(draft);
       EXPECT_TRUE(draft.used.count(Rule::Moments));
       ASSERT_EQ(build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "k")->size(), 1u);
       const Tensor x = data({.shape = {imm(shape[0]), imm(shape[1]), imm(shape[2]), imm(shape[3])}}, 1000, 0.01);
       std::map<std::string, Tensor> arrays = arrays_of(draft, x);
-      const Tensor &sums = arrays.at(draft.outputs[0]->name), &squares = arrays.at(draft.outputs[1]->name);
+      const Tensor &sums = arrays.at(draft.outputs()[0]->name), &squares = arrays.at(draft.outputs()[1]->name);
       const int64_t blocks = sums.elements() / 37, elements = 3 * 8 * 12 / blocks;
       for (int64_t c = 0; c < 37; ++c) {
         double sum = 0, want = 0, around = 0;
@@ -291,7 +290,7 @@ TEST(Moments, OtherLoopsStayAsTheyAre) {
   ScheduleDraft draft;
   const TargetDesc target = small();
   draft.target = &target;
-  draft.outputs = cases[1].make();
+  draft.set_outputs(cases[1].make());
   draft.form = {.schedule = &moments_schedule, .stages = int64_t{50}};
   draft.layouts["x"] = draft.layouts["out"] = Layout::channels_last(4);
   apply_rules(draft);

@@ -64,7 +64,7 @@ void place_in_lanes(ScheduleDraft& draft, const te::Tensor& sum, const te::Tenso
 
 void place_blocks(ScheduleDraft& draft, const MomentsInBlocks& in, const Inside& loops) {
   const std::string blocks = in.blocks->name;
-  draft.outputs = te::replace(draft.outputs, {{draft.stage(blocks), in.blocks}});
+  draft.replace(draft.stage(blocks), in.blocks);
   draft.layouts.erase(blocks);  // no longer an array
   for (const te::Tensor& t : draft.stages())
     if (!t->is_placeholder()) draft.schedule.stages[t->name];  // new ones are inline
@@ -88,7 +88,7 @@ void add_axes(std::vector<Loop>& loops, const te::TensorNode& stage, const std::
 
 // For each block and a few vectors of results, computes all sums, then all squares: the elements are in L1 by then.
 void place_along_results(ScheduleDraft& draft, const te::Tensors& sums, size_t axis, int64_t results) {
-  const te::Tensor sum_out = draft.outputs[0], out = draft.outputs[1];
+  const te::Tensor sum_out = draft.outputs()[0], out = draft.outputs()[1];
   auto add_lanes = [&](std::vector<Loop>& loops, const te::TensorNode& stage) {
     add_vector(loops, stage.axes[axis].var->name, draft.lanes(stage.dtype));
   };
@@ -110,13 +110,13 @@ void place_along_results(ScheduleDraft& draft, const te::Tensors& sums, size_t a
 
 // For each block, computes sum and squares in lanes along the row.
 void place_along_rows(ScheduleDraft& draft, const te::Tensors& sums) {
-  const std::string sum_out = draft.outputs[0]->name, out = draft.outputs[1]->name;
+  const std::string sum_out = draft.outputs()[0]->name, out = draft.outputs()[1]->name;
   StageSchedule& s = draft.schedule.stages[out];
-  add_axes(s.loops, *draft.outputs[1], std::nullopt, LoopKind::Parallel);
+  add_axes(s.loops, *draft.outputs()[1], std::nullopt, LoopKind::Parallel);
   const int level = static_cast<int>(s.loops.size());
   StageSchedule& first = draft.schedule.stages[sum_out];
   first.place = Place::At, first.consumer = out, first.level = level, first.storage = Storage::Array;
-  add_axes(first.loops, *draft.outputs[0], std::nullopt, LoopKind::Serial);
+  add_axes(first.loops, *draft.outputs()[0], std::nullopt, LoopKind::Serial);
   for (const te::Tensor& sum : sums) place_in_lanes(draft, sum, sums, out, level);
 }
 
@@ -132,13 +132,13 @@ bool schedule_block_sums(ScheduleDraft& draft) {
     draft.schedule.stages[t->name] = {};
     if (t->combiner != te::Combiner::None) sums.push_back(t);
   }
-  draft.schedule.stages[draft.outputs[1]->name].place = Place::Root;
+  draft.schedule.stages[draft.outputs()[1]->name].place = Place::Root;
   if (!lanes.axis) {
     place_along_rows(draft, sums);
   } else {
     const size_t axis = *lanes.axis + 1;  // after the block's axis
-    const int64_t extent = extent_or(draft.outputs[1]->axes[axis], usual_features);
-    place_along_results(draft, sums, axis, results_of_block(*draft.target, draft.outputs[1]->dtype, extent));
+    const int64_t extent = extent_or(draft.outputs()[1]->axes[axis], usual_features);
+    place_along_results(draft, sums, axis, results_of_block(*draft.target, draft.outputs()[1]->dtype, extent));
   }
   draft.note(format("{}, {}: in one pass", sums[0]->name, sums[1]->name));
   return true;
@@ -147,10 +147,10 @@ bool schedule_block_sums(ScheduleDraft& draft) {
 bool schedule_moments(ScheduleDraft& draft) {
   const int64_t terms = draft.form.as<int64_t>();
   draft.form.schedule = nullptr;
-  if (const std::optional<Moments> moments = find_moments(draft.outputs))
-    if (const std::optional<MomentsInBlocks> in = in_blocks(draft.outputs, *moments, terms)) {
+  if (const std::optional<Moments> moments = find_moments(draft.outputs()))
+    if (const std::optional<MomentsInBlocks> in = in_blocks(draft.outputs(), *moments, terms)) {
       ScheduleDraft reader = draft;
-      reader.outputs = in->outputs;
+      reader.set_outputs(in->outputs);
       apply_rules(reader);
       if (const std::optional<Inside> loops = loops_around(reader, *moments)) {
         place_blocks(reader, *in, *loops);

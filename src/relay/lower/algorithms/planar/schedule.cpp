@@ -24,7 +24,7 @@ void store_by_channels(ScheduleDraft& draft, const te::Tensor& r) {
     const te::Tensor in = draft.stage(name), copy = copy_stage(in, unused_name(draft, name + "_planar"));
     draft.layouts[copy->name] = planar;
     draft.schedule.stages[copy->name].place = Place::Root;
-    draft.outputs = redirect(draft.outputs, in, copy);
+    draft.redirect(in, copy);
   }
 }
 

@@ -42,7 +42,7 @@ static bool move_into_rows(ScheduleDraft& draft) {
     computed.insert(t.get());
     if (draft.schedule.stages[t->name].place == Place::Root) chain.push_back(t);
   }
-  if (chain.size() < 2 || chain.back() != draft.outputs[0]) return false;
+  if (chain.size() < 2 || chain.back() != draft.outputs()[0]) return false;
   std::vector<int> row_loops;
   for (const te::Tensor& t : chain) {
     const StageSchedule& s = draft.schedule.stages[t->name];

@@ -30,7 +30,7 @@ class Scheduler {
                                   : format("{}: sums of quarters of data", s_.left));
       return;
     }
-    e_ = pointwise_end(draft_.outputs, draft_.stage(s_.result), {});
+    e_ = pointwise_end(draft_.group, draft_.stage(s_.result), {});
     m_ = axis_of(draft_.stage(s_.result)->body->args[0]), n_ = axis_of(draft_.stage(s_.result)->body->args[4]);
     for (const te::Tensor& t : draft_.stages())
       if (!t->is_placeholder()) draft_.schedule.stages[t->name] = {};  // inlined
@@ -117,7 +117,7 @@ class Scheduler {
   void products(const Strassen::Part& part, const RegisterTile& tile, int level) {
     const te::Tensor product = draft_.stage(part.product), copy = copy_stage(product, part.product + "_block");
     blocks_[part.product] = copy->name;
-    draft_.outputs = redirect(draft_.outputs, product, copy);
+    draft_.redirect(product, copy);
     e_ = draft_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, e_->name, level, Storage::Scratch).loops;
     loops = {{"p", 1}, {"b", 1}, {"t", tile.tx}};
@@ -146,7 +146,7 @@ class Scheduler {
     for (const Strassen::Part& part : s_.parts) {
       const te::Tensor from = draft_.stage(blocks_.at(part.product)),
                        loaded = copy_stage(from, part.product + "_loaded");
-      draft_.outputs = redirect(draft_.outputs, from, loaded);
+      draft_.redirect(from, loaded);
       e_ = draft_.stage(e_->name);
       at(loaded->name, s_.tiles, 3, Storage::Registers).loops = {
           {"t", 1}, {"b", 1}, {"p", 1, LoopKind::Unroll}, {"r", 1, LoopKind::Vector}};

@@ -54,7 +54,7 @@ class Scheduler {
 
   void run() {
     te::Tensor result = draft_.stage(w_.result);
-    e_ = pointwise_end(draft_.outputs, result, {});
+    e_ = pointwise_end(draft_.group, result, {});
     // The axes of the result have the same positions in the epilogue; their roles are read off the load of `tiles`.
     const Exprs& at = result->body->args;  // n, y / m, x / m, y % m, x % m, o
     n_ = axis_of(*result, at[0]), y_ = axis_of(*result, at[1]), x_ = axis_of(*result, at[2]),
@@ -133,17 +133,17 @@ class Scheduler {
       }
       schedule(w_.padded).place = Place::Root;
       draft_.layouts[w_.padded] = channels_last;
-      elementwise_rule(draft_, draft_.stage(w_.padded));
+      apply(draft_, w_.padded, elementwise_rule(draft_, draft_.stage(w_.padded)));
       return;
     }
     for (const te::Tensor& in : te::inputs(draft_.stage(w_.input_rows))) {
       if (!in->is_placeholder() || draft_.layout(in).dims == channels_last.dims) continue;
       te::Tensor copy = copy_stage(in, in->name + "_nhwc");
-      draft_.outputs = redirect(draft_.outputs, in, copy);
+      draft_.redirect(in, copy);
       e_ = draft_.stage(e_->name);
       draft_.layouts[copy->name] = channels_last;
       schedule(copy->name).place = Place::Root;
-      elementwise_rule(draft_, copy);
+      apply(draft_, copy->name, elementwise_rule(draft_, copy));
     }
   }
 
@@ -207,7 +207,7 @@ class Scheduler {
   void product_stages(const RegisterTile& tile, int level) {
     te::Tensor product = draft_.stage(w_.product), copy = copy_stage(product, w_.product + "_block");
     product_block_ = copy->name;
-    draft_.outputs = redirect(draft_.outputs, product, copy);
+    draft_.redirect(product, copy);
     e_ = draft_.stage(e_->name);
     StageSchedule& s = at(copy->name, e_->name, level, Storage::Scratch);
     s.loops = {{"p", 1}, {"q", 1}, {"n", 1}, {"ty", tile.ty}, {"tx", tile.tx}, {"o", o_block_}};
@@ -294,14 +294,14 @@ class Scheduler {
   void take_apart() {
     for (int d = 0; d < 4; ++d)
       if (e_->axes[static_cast<size_t>(d)].var->name == o_) layout(e_->name, stored_last(4, d));
-    elementwise_rule(draft_, draft_.outputs[0]);
+    apply(draft_, e_->name, elementwise_rule(draft_, draft_.outputs()[0]));
   }
 
   // Loads the elements of `stage` that `consumer` reads within one step of its loop `level`, a tile's points along
   // `unrolled`, into registers once.
   void keep(const std::string& stage, const std::string& consumer, int level, const std::string& unrolled) {
     te::Tensor from = draft_.stage(stage), copy = copy_stage(from, stage + "_loaded");
-    draft_.outputs = redirect(draft_.outputs, from, copy);
+    draft_.redirect(from, copy);
     e_ = draft_.stage(e_->name);
     std::vector<Loop>& loops = at(copy->name, consumer, level, Storage::Registers).loops;
     const std::string vector = from->axes.back().var->name;

@@ -125,15 +125,16 @@ void check(Conv c, int64_t m, double tolerance) {
   ScheduleDraft plan;
   TargetDesc target = small();
   plan.target = &target;
-  plan.outputs = {c.out};
+  te::Tensors outputs{c.out};
   plan.constants = {"w"};
-  std::optional<Convolution> conv = match_winograd(plan.outputs, plan.constants);
+  std::optional<Convolution> conv = match_winograd(outputs, plan.constants);
   ASSERT_TRUE(conv);
   auto wanted = [m](const Winograd::Side& side) { return side.r != 3 || side.m == m; };
   auto tile = std::find_if(conv->tiles.begin(), conv->tiles.end(),
                            [&](const WinogradTile& t) { return wanted(t.y) && wanted(t.x); });
   ASSERT_NE(tile, conv->tiles.end());
-  plan.form = {.schedule = &winograd_schedule, .stages = rewrite_winograd(plan.outputs, *conv, *tile)};
+  plan.form = {.schedule = &winograd_schedule, .stages = rewrite_winograd(outputs, *conv, *tile)};
+  plan.set_outputs(outputs);
   plan.layouts["x"] = plan.layouts["relu"] = Layout::channels_last(4);
   apply_rules(plan);
   Result<std::vector<BuiltKernel>> kernels = build_kernels(plan.stages(), plan.schedule, plan.layouts, target, "k");

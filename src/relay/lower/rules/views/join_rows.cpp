@@ -32,8 +32,8 @@ class Joining {
       if (!t->is_placeholder() && !stage(*t)) return false;
     for (const auto& [source, row] : rows_)
       if (row->is_placeholder()) draft_.layouts[row->name] = Layout::row_major(1);
-    const te::Tensor& out = rows_.at(draft_.outputs[0].get());
-    draft_.layouts[out->name] = Layout::row_major(1), draft_.outputs = {out};
+    const te::Tensor& out = rows_.at(draft_.outputs()[0].get());
+    draft_.layouts[out->name] = Layout::row_major(1), draft_.set_outputs({out});
     return true;
   }
 
@@ -92,8 +92,8 @@ class Joining {
 }  // namespace
 
 void join_rows(ScheduleDraft& draft) {
-  if (draft.outputs.size() != 1) return;
-  const te::Tensor out = draft.outputs[0];
+  if (draft.outputs().size() != 1) return;
+  const te::Tensor out = draft.outputs()[0];
   if (out->axes.size() > 1 && !scalar::is_int(out->axes.back().extent) && may_be_viewed(draft, out))
     Joining(draft).all();
 }

@@ -312,8 +312,7 @@ static void join(ScheduleDraft& draft, const te::Tensor& e, const Blocks& blocks
   view.body = scalar::rewrite(scalar::substitute(e->body, blocks.parts),
                               [&](const Expr& x) { return without_quotient(x, blocks.axis.var); });
   const te::Tensor viewed(new te::TensorNode(std::move(view)));
-  std::replace(draft.outputs.begin(), draft.outputs.end(), e, viewed);
-  draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+  draft.view_output(e, viewed);
 }
 
 // Splits an axis in front of the last one, if indices are remainders of it, into an axis of copies and one of the
@@ -329,8 +328,7 @@ static bool split_copies(ScheduleDraft& draft, const te::Tensor& e) {
           copied = index->args[1]->ivalue;
     if (copied < 2 || !scalar::is_int(axis.extent) || axis.extent->ivalue % copied != 0) continue;
     const te::Tensor viewed = with_axis_split(*e, d, {{"_copy", axis.extent->ivalue / copied}, {"_part", copied}});
-    std::replace(draft.outputs.begin(), draft.outputs.end(), e, viewed);
-    draft.layouts[e->name] = Layout::row_major(static_cast<int>(viewed->shape.size()));
+    draft.view_output(e, viewed);
     return true;
   }
   return false;

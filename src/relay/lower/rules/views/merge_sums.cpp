@@ -125,8 +125,7 @@ class Merging {
       shape[pair.outer] = scalar::simplify(shape[pair.outer] * shape[pair.inner]);
       shape.erase(shape.begin() + static_cast<int64_t>(pair.inner));
       pair.now = te::placeholder(node->name, shape, node->dtype);
-      Layout& layout = draft_.layouts.at(node->name);
-      layout = merged_layout(layout, inner_extent, pair.outer, pair.inner);
+      draft_.layouts[node->name] = merged_layout(draft_.layout(te::Tensor(node)), inner_extent, pair.outer, pair.inner);
     }
   }
 
@@ -157,8 +156,10 @@ class Merging {
       }
       if (node.body != t->body) done[t.get()] = te::Tensor(new te::TensorNode(std::move(node)));
     }
-    for (te::Tensor& o : draft_.outputs)
+    te::Tensors outputs = draft_.outputs();
+    for (te::Tensor& o : outputs)
       if (auto it = done.find(o.get()); it != done.end()) o = it->second;
+    draft_.set_outputs(std::move(outputs));
   }
 
   ScheduleDraft& draft_;

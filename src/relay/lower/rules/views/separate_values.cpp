@@ -50,8 +50,10 @@ void separate(ScheduleDraft& draft, const te::Tensor& r) {
     });
     if (now != t) done[t.get()] = now;
   }
-  for (te::Tensor& o : draft.outputs)
+  te::Tensors outputs = draft.outputs();
+  for (te::Tensor& o : outputs)
     if (auto made = done.find(o.get()); made != done.end()) o = made->second;
+  draft.set_outputs(std::move(outputs));
 }
 
 }  // namespace
@@ -62,7 +64,7 @@ void separate_values(ScheduleDraft& draft, bool all) {
     if (t->combiner == te::Combiner::Several) names.push_back(t->name);
   for (const std::string& name : names) {
     const te::Tensor r = draft.stage(name);
-    if (all || pointwise_end(draft.primary_outputs(), r, {}) == r) separate(draft, r);
+    if (all || pointwise_end(draft.primary(), r, {}) == r) separate(draft, r);
   }
 }
 

@@ -76,7 +76,7 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
   const te::Tensor column_t(new te::TensorNode(std::move(column)));
   row.reduce_axes = {found->tap};
   row.body = scalar::load(column_t, at);
-  draft.outputs = redirect(draft.outputs, r, te::Tensor(new te::TensorNode(std::move(row))));
+  draft.redirect(r, te::Tensor(new te::TensorNode(std::move(row))));
 
   // Both in registers, inside the loops over axes that are not in a tile; a long column one step after the other.
   StageSchedule& of_row = draft.schedule.stages[r->name];
