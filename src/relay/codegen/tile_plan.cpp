@@ -17,7 +17,8 @@ class Planner {
     if (failed_)
       return Diagnostic{.kind = DiagnosticKind::illegal_schedule,
                         .message = format("kernel {} needs tiles of more shapes than the {} tiles of the machine",
-                                          kernel.name, loop::most_tiles)};
+                                          kernel.name, loop::most_tiles),
+                        .help = "give all tiles of rows and of columns one length, or sum fewer tiles at once"};
     return std::move(plan_);
   }
 

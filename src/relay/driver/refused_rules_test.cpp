@@ -5,7 +5,6 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/test_networks.h"
-#include "relay/lower/schedule/schedule_rules.h"
 
 namespace relay::driver {
 namespace {
@@ -56,7 +55,7 @@ TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
     SCOPED_TRACE(name(rule));
     bool lost = false;
     for (const Network& c : networks) {
-      Options options = options_for(rule == lower::Rule::Tiles ? "sapphirerapids" : "zen4", {rule});
+      Options options = options_for(name(rule) == "tiles" ? "sapphirerapids" : "zen4", {rule});
       Result<ir::Module> module = optimise(module_of(c), options);
       ASSERT_TRUE(module) << render(module.errors());
       Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);

@@ -32,6 +32,7 @@ const std::vector<Network> integer_networks = {
     {"u8u8", {32, 64}, {{32, 64}}, "nn.dense(" RELAY_U8("%x") ", " RELAY_U8("%w0") ", out_dtype=\"int32\")"},
     {"s8u8", {32, 64}, {{32, 64}}, "nn.dense(" RELAY_S8("%x") ", " RELAY_U8("%w0") ", out_dtype=\"int32\")"},
     {"partial tiles", {37, 192}, {{41, 192}}, "nn.dense(" RELAY_S8("%x") ", " RELAY_S8("%w0") ", out_dtype=\"int32\")"},
+    {"a column of one", {16, 64}, {{33, 64}}, "nn.dense(" RELAY_S8("%x") ", " RELAY_S8("%w0") ", out_dtype=\"int32\")"},
     {"shorter steps", {33, 96}, {{16, 96}}, "nn.dense(" RELAY_S8("%x") ", " RELAY_S8("%w0") ", out_dtype=\"int32\")"},
     {"pointwise convolution",
      {1, 64, 9, 30},
@@ -82,8 +83,8 @@ std::string schedules_of(const build::LoweredProgram& program) {
   return out;
 }
 
-Tensor run(const build::LoweredProgram& program, const TargetDesc& target, const Tensor& x) {
-  const exec::BuildOptions build{.target = target, .threads = 1};
+Tensor run(const build::LoweredProgram& program, const TargetDesc& target, const Tensor& x, int threads = 1) {
+  const exec::BuildOptions build{.target = target, .threads = threads};
   Result<exec::Built> built = exec::build_program(program.segments[0].lowered, build);
   RELAY_CHECK(built, "{}", render(built.errors()));
   Result<std::shared_ptr<runtime::Executable>> executable = exec::build(*built, build);
@@ -122,6 +123,16 @@ TEST(Tiles, IntegersAreExact) {
       EXPECT_FALSE(codegen::AmxEmulator::state().configured) << "tiles must not survive the kernel";
     }
   }
+}
+
+// Each thread configures its own tiles.
+TEST(Tiles, OnTwoThreads) {
+  const Options options = with_tiles();
+  const codegen::AmxEmulator emulator;
+  const Network& network = integer_networks[0];
+  const build::LoweredProgram program = lowered(network, options);
+  const Tensor x = values(network.input, 37);
+  EXPECT_TRUE(same_bits(run(program, options.lower.target, x, 2), evaluated(network, x)));
 }
 
 // Products of bfloat16 are exact in float32; sums are rounded to the nearest. The emulator adds them in the order of the

@@ -327,7 +327,7 @@ class Builder {
       const Exprs at = renamed(nest->store->indices, {{nest->vars[of.row], i}, {nest->vars[of.column], j}});
       return loops(tile, store(nest->store->buffer, at, scalar::load(tile, {i, j})));
     }
-    fail("a nest of tile loops that stores to {} is no step on tiles", nest->store->buffer->name);
+    fail("a nest of tile loops that stores to {} is not a step on tiles", nest->store->buffer->name);
     return s;
   }
 
@@ -410,7 +410,7 @@ class Builder {
   // --- limits
   void check(const Stmt& s, int alive) {
     if (is_tile_loop(s)) {
-      if (!tile_step(s)) fail("a nest of tile loops is no step on tiles");
+      if (!tile_step(s)) fail("a nest of tile loops is not a step on tiles");
       return;
     }
     if (s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile) {

@@ -118,7 +118,7 @@ TEST(Tiles, Refusals) {
   EXPECT_EQ(refused(product, "b[q, j, 3]", "b[q, j, 2]"), k + "an operand of sum does not lie in rows of 4 numbers");
   EXPECT_EQ(refused(product, "a[i * 10 + x, q * 4]", "a[x * 2, q * 4]"),
             k + "an operand of sum does not lie in rows of 4 numbers");
-  EXPECT_EQ(refused(product, "= 0i32", "= 1i32"), k + "a nest of tile loops that stores to sum is no step on tiles");
+  EXPECT_EQ(refused(product, "= 0i32", "= 1i32"), k + "a nest of tile loops that stores to sum is not a step on tiles");
   EXPECT_EQ(refused(product, "0..10 tile { for j in 0..7 tile { for q", "0..9 tile { for j in 0..7 tile { for q"),
             k + "tiles of sum overlap");
   // Nine sums at once.

@@ -33,7 +33,7 @@ struct Instruction {
   bool on_tiles() const { return registers == Registers::Tile; }
   // Sums in a row of the widest form.
   int columns() const { return most_bytes / sum.bytes(); }
-  // Of the widest form.
+  // Multiply-adds of the widest form.
   int64_t multiply_adds() const { return int64_t{rows} * columns() * steps * products; }
 };
 

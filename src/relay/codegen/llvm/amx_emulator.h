@@ -9,7 +9,6 @@
 #if defined(__x86_64__)
 
 #include <signal.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <cmath>

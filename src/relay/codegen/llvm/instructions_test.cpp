@@ -23,7 +23,7 @@ namespace {
 
 using machine::Instruction;
 
-constexpr int steps = 10;
+constexpr int steps = 10, tile_steps = 3;
 
 TargetDesc machine_with(const Instruction& instruction) {
   TargetDesc t;
@@ -69,8 +69,8 @@ loop::Kernel tile_kernel_for(const Instruction& i, int rows, int columns) {
       "    {9} for q in 0..{11} tile {{ sum[i, j] = sum[i, j] + dot_{2}({12}{13}) }} }} }}\n"
       "  }}\n"
       "  {9} c[i, j] = sum[i, j] }} }}\n}}\n",
-      i.left.str(), i.right.str(), i.sum.str(), i.products, rows, steps * i.steps * i.products, steps * i.steps,
-      columns, i.sum.is_float() ? "f" : "i32", elements, steps, i.steps, left, right);
+      i.left.str(), i.right.str(), i.sum.str(), i.products, rows, tile_steps * i.steps * i.products,
+      tile_steps * i.steps, columns, i.sum.is_float() ? "f" : "i32", elements, tile_steps, i.steps, left, right);
   Result<loop::Kernel> kernel = loop::parse_kernel(text);
   EXPECT_TRUE(kernel) << (kernel ? "" : render(kernel.errors())) << text;
   return kernel ? *kernel : loop::Kernel{};

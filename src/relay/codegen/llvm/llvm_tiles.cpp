@@ -74,7 +74,7 @@ llvm::Value* KernelEmitter::tile_number(const Buffer* tile) {
 
 void KernelEmitter::tile_stmt(const Stmt& s) {
   const std::optional<TileStep> step = loop::tile_step(s);
-  RELAY_CHECK(step, "a nest of tile loops in kernel {} is no step on tiles", kernel_.name);
+  RELAY_CHECK(step, "a nest of tile loops in kernel {} is not a step on tiles", kernel_.name);
   Value* tile = tile_number(step->tile.get());
   switch (step->kind) {
     case TileStep::Kind::Zero: b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {tile}); break;

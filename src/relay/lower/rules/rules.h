@@ -106,7 +106,7 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms = t
 // in the outputs. Returns the name of the stage that reads the data: r's own if nothing was changed.
 std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
 
-// The tiles of a contraction with one constant factor, `weight` (tiles.cpp). Axes have the sum's names.
+// The tiles of a contraction with one constant factor, `weight` (narrow/tiles.cpp). Axes have the sum's names.
 struct TileShape {
   const machine::Instruction* instruction = nullptr;
   std::string x, y;      // rows of the tiles; the axis around it, or ""
@@ -123,7 +123,7 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
                                     const LoadFact& weight, const std::string& k, int64_t groups,
                                     const machine::Instruction* instruction);
 
-// Turns a contraction of narrow numbers with one constant factor into one of pairs or fours (dot_products.cpp).
+// Turns a contraction of narrow numbers with one constant factor into one of pairs or fours (narrow/dot_products.cpp).
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum);
 
 // Notes all but the last of several results with one shape and the same inputs in draft.secondary_outputs.

@@ -174,6 +174,16 @@ Diagnostic unknown(std::string_view what, std::string_view name, const std::vect
                        : "choose one of these; `relay doctor` prints the name of this machine"};
 }
 
+// The instructions that the features imply, with their rates.
+void add_instructions(TargetDesc& t, const Model& model) {
+  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
+    if (i->on_tiles())
+      t.instructions.push_back({i->name, tile_products_per_cycle});
+    else if (i->most_bytes >= t.vector_bytes)
+      t.instructions.push_back(
+          {i->name, i->left == DType::bfloat16() ? model.bfloat16_pairs_per_cycle : model.fma_per_cycle});
+}
+
 Result<TargetDesc> describe(std::string_view text) {
   std::vector<std::string_view> parts = split(text, ',');
   std::string_view name = trim(parts[0]);
@@ -235,12 +245,7 @@ Result<TargetDesc> describe(std::string_view text) {
   t.l1_bytes = model->l1 << 10, t.l2_bytes = model->l2 << 10, t.l3_bytes = model->l3 << 10;
   t.ghz = model->ghz, t.l2_gbps = model->l2_gbps, t.l3_gbps = model->l3_gbps, t.dram_gbps = model->dram_gbps;
   t.fma_per_cycle = model->fma_per_cycle;
-  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
-    if (i->on_tiles())
-      t.instructions.push_back({i->name, tile_products_per_cycle});
-    else if (i->most_bytes >= t.vector_bytes)
-      t.instructions.push_back(
-          {i->name, i->left == DType::bfloat16() ? model->bfloat16_pairs_per_cycle : model->fma_per_cycle});
+  add_instructions(t, *model);
   t.prefetch_weights = model->prefetch_weights;
   // Zen 4 does as much with two 256-bit instructions as with one of 512 bits.
   if (!wide && std::string_view(model->name) == "zen4") t.fma_per_cycle = 2;
