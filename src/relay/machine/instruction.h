@@ -17,8 +17,8 @@ enum class Registers : uint8_t { Vector, Tile };
 // For each lane: sum + left[0] * right[0] + ... + left[products - 1] * right[products - 1]. Each number is converted to
 // the type of the sum first.
 //
-// For tiles, row i of the left operand and column j of the right one, `steps` times: sum[i, j] + left[i, 0] * right[0, j]
-// + ..., where each of these products is one of `products` numbers as above.
+// For tiles, row i of the left operand and column j of the right one, `steps` times:
+// sum[i, j] + left[i, 0] * right[0, j] + ..., where each of these products is one of `products` numbers as above.
 struct Instruction {
   const char* name;
   const char* architecture;  // how LLVM triples of its machines begin

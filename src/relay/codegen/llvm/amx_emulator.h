@@ -1,6 +1,7 @@
-// For tests: AMX in software, on machines that lack it. While an AmxEmulator exists, an illegal instruction that is one
-// of AMX's is decoded and computed, and the program continues behind it. So the very machine code that Relay emits runs.
-// Each thread has its own tiles. Intel's Software Developer's Manual, volumes 1 (chapter 18) and 2, defines the meaning.
+// For tests: AMX in software, on machines that lack it. While an AmxEmulator exists, an illegal instruction that is
+// one of AMX's is decoded and computed, and the program continues behind it. So the very machine code that Relay emits
+// runs. Each thread has its own tiles. Intel's Software Developer's Manual, volumes 1 (chapter 18) and 2, defines the
+// meaning.
 //
 // An instruction that a machine would refuse ends the test with a message: tiles that are not configured, or whose
 // shapes do not fit.

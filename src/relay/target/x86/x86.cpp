@@ -60,8 +60,8 @@ const Model models[] = {
     {"zen5", "znver5", 2, 2, 4, {3, 5, 6.3}, {4.5, 8.3, 9.8}, 48, 1024, 32768, 200, 110, 30, false},
 };
 
-// A product of tiles takes a cycle for each row on all processors that have tiles: 1024 multiply-adds of bytes per cycle,
-// 512 of bfloat16. On a Sapphire Rapids of 3.1 GHz, 877 and 440 were measured.
+// A product of tiles takes a cycle for each row on all processors that have tiles: 1024 multiply-adds of bytes per
+// cycle, 512 of bfloat16. On a Sapphire Rapids of 3.1 GHz, 877 and 440 were measured.
 constexpr double tile_products_per_cycle = 1.0 / 16;
 
 // Features that may be added or left out, each with the ones that need it.

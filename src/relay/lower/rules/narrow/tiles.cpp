@@ -14,8 +14,8 @@
 // epilogue reads them: it requantises, adds the bias, and so on.
 //
 // Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
-// run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream. Weights
-// come outermost: a block of them stays in cache for all rows.
+// run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
+// Weights come outermost: a block of them stays in cache for all rows.
 #include <algorithm>
 
 #include "relay/lower/rules/rule_functions.h"
