@@ -109,8 +109,8 @@ std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::s
 // The tiles of a contraction with one constant factor, `weight` (narrow/tiles.cpp). Axes have the sum's names.
 struct TileShape {
   const machine::Instruction* instruction = nullptr;
-  std::string x, y;      // rows of the tiles; the axis around it, or ""
-  std::string n, k;      // columns; the products, in groups
+  std::string x{}, y{};  // rows of the tiles; the axis around it, or ""
+  std::string n{}, k{};  // columns; the products, in groups
   int64_t rows = 1;      // along x, in a tile
   int64_t steps = 1;     // groups of k, in a tile
   int64_t across_x = 1;  // tiles of sums that are computed at once: along x, y and n
