@@ -40,7 +40,8 @@ struct Prepared {
 };
 
 // Checks without generating code that code generation accepts a kernel as lowering made it: illegal_schedule if its
-// register buffers do not fit in the register file or have indices that are not constant. Returns the kernel as far as
+// register buffers do not fit in the register file or have indices that are not constant, or its tiles do not fit in
+// those of the machine (loop/tiles.h). Returns the kernel as far as
 // the check had to prepare it.
 Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target);
 

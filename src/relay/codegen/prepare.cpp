@@ -1,12 +1,24 @@
 #include "relay/codegen/codegen.h"
 #include "relay/codegen/registers.h"
+#include "relay/codegen/tile_plan.h"
+#include "relay/loop/tiles.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
 
+// Unrolls loops, and gives the operands of products on tiles tiles of their own.
+static Result<loop::Kernel> unrolled(const loop::Kernel& kernel) {
+  if (!loop::has_tiles(kernel)) return loop::unroll(kernel);
+  return loop::with_operand_tiles(loop::unroll(kernel));
+}
+
 loop::Kernel finish(Prepared prepared) {
   loop::Kernel k = std::move(prepared.kernel);
-  if (prepared.step == Prepared::Step::Lowered) k = loop::vectorise(loop::unroll(k));
+  if (prepared.step == Prepared::Step::Lowered) {
+    Result<loop::Kernel> done = unrolled(k);
+    RELAY_CHECK(done, "kernel {} was not checked: {}", k.name, done.errors()[0].message);
+    k = loop::vectorise(*done);
+  }
   if (prepared.step != Prepared::Step::Final) k = loop::hoist(loop::simplify(loop::expand_math(k)));
   return k;
 }
@@ -32,7 +44,7 @@ static int64_t scratch_bytes(const loop::Stmt& s, int64_t lanes) {
 int64_t scratch_bytes(const loop::Kernel& kernel) { return scratch_bytes(kernel.body, 1); }
 
 Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target) {
-  bool registers = false;
+  bool registers = loop::has_tiles(kernel);
   loop::visit(
       kernel.body,
       [&](const loop::Stmt& s) {
@@ -40,7 +52,9 @@ Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target) {
       },
       [](const scalar::Expr&) {});
   if (!registers) return Prepared{kernel};
-  Prepared unrolled{loop::vectorise(loop::unroll(kernel)), Prepared::Step::Unrolled};
+  RELAY_ASSIGN(const loop::Kernel with_tiles, unrolled(kernel));
+  RELAY_RETURN_IF_ERROR(plan_tiles(with_tiles));
+  Prepared unrolled{loop::vectorise(with_tiles), Prepared::Step::Unrolled};
   // The other passes, which are expensive, only remove accesses: if it fits without them, it fits with them.
   if (plan_registers(unrolled.kernel, target)) return unrolled;
   Prepared final{finish(std::move(unrolled)), Prepared::Step::Final};

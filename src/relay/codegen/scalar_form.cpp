@@ -1,6 +1,7 @@
 #include "relay/codegen/scalar_form.h"
 
 #include "relay/loop/spread.h"
+#include "relay/loop/tiles.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -14,6 +15,7 @@ using scalar::Expr;
 using scalar::Exprs;
 
 loop::Kernel without_dots(loop::Kernel kernel) {
+  if (loop::has_tiles(kernel)) kernel = loop::without_tiles(kernel);
   auto expanded = [](const Expr& e) { return e->kind == scalar::Kind::Dot ? scalar::without_dot(e) : e; };
   kernel.body = loop::rewrite(
       kernel.body, [](const Stmt& s) { return s; }, [&](const Expr& e) { return scalar::rewrite(e, expanded); });

@@ -8,7 +8,7 @@
 
 namespace relay::codegen {
 
-// The kernel with products of narrow numbers written out.
+// The kernel with products of narrow numbers written out, and without tiles.
 loop::Kernel without_dots(loop::Kernel kernel);
 
 // The kernel with the loops unrolled that index a register buffer, so that its elements can be scalars. Loops over the

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <set>
 
+#include "relay/machine/instruction.h"
 #include "relay/measure/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
 #include "relay/target/cuda/cuda.h"
@@ -86,6 +87,10 @@ bool is_native(std::string_view text) {
 static TargetDesc as_device(TargetDesc native, const TargetDesc& device) {
   native.name = device.name, native.triple = device.triple, native.cpu = device.cpu, native.features = device.features;
   native.has_fma = device.has_fma;
+  std::erase_if(native.instructions, [](const InstructionRate& rate) {
+    return std::ranges::any_of(machine::instructions(),
+                               [&](const machine::Instruction& i) { return i.on_tiles() && rate.name == i.name; });
+  });
   return native;
 }
 

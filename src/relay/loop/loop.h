@@ -23,6 +23,7 @@ enum class Scope : uint8_t {
   Register,  // constant shape, constant indices once loops are unrolled; becomes SSA values, never memory
   Stack,     // small and constant
   Scratch,   // in the thread's scratch memory, whose size in bytes the kernel states
+  Tile,      // constant shape; in tile registers, accessed by whole tiles in Tile loops only (tiles.h)
 };
 
 struct Buffer : scalar::Source {  // name, dtype
@@ -37,6 +38,7 @@ enum class ForKind : uint8_t {
   Serial,
   Unrolled,    // constant extent; gone after unroll()
   Vectorised,  // constant extent = the lanes; gone after vectorise(), which turns it into ramps and broadcasts
+  Tile,        // from 0, constant extent: a nest of them is one step on tiles (tiles.h); remains until code generation
 };
 
 struct StmtNode;

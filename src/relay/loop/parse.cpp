@@ -156,8 +156,11 @@ class Parser {
     if (scope == Scope::Param) b.read_only = accept("read");
     if (scope != Scope::Param) {
       expect("in");
-      b.scope = is("register") ? Scope::Register : is("stack") ? Scope::Stack : Scope::Scratch;
-      if (!accept("register") && !accept("stack")) expect("scratch");
+      b.scope = is("register") ? Scope::Register
+                : is("stack")  ? Scope::Stack
+                : is("tile")   ? Scope::Tile
+                               : Scope::Scratch;
+      if (!accept("register") && !accept("stack") && !accept("tile")) expect("scratch");
     }
     BufferRef made = make<Buffer>(std::move(b));
     if (scope == Scope::Param) buffers_[made->name] = made;
@@ -197,6 +200,7 @@ class Parser {
         expect(".."), extent = same(expr(), min, at_) ? last_ - min : min;
       ForKind kind = accept("unrolled")     ? ForKind::Unrolled
                      : accept("vectorised") ? ForKind::Vectorised
+                     : accept("tile")       ? ForKind::Tile
                                             : ForKind::Serial;
       Stmt body = in_scope(vars_, var->name, var, [&] { return braces(); });
       return for_(var, min, extent, kind, body);

@@ -27,6 +27,7 @@ const char* scope_name(Scope scope) {
     case Scope::Register: return "register";
     case Scope::Stack: return "stack";
     case Scope::Scratch: return "scratch";
+    case Scope::Tile: return "tile";
   }
   return "";
 }
@@ -106,6 +107,7 @@ class Printer {
         Expr var = names.define(s->var);
         const char* kind = s->for_kind == ForKind::Unrolled     ? " unrolled"
                            : s->for_kind == ForKind::Vectorised ? " vectorised"
+                           : s->for_kind == ForKind::Tile       ? " tile"
                                                                 : "";
         out += format("{}for {} in {}{} {{\n", pad, var->name, range, kind);
         stmt(s->body[0], indent + 2, true);

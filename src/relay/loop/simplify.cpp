@@ -75,9 +75,11 @@ Stmt simplify_stmt(const Stmt& s, const Bounds& bounds) {
       Expr min = simple(s->min), extent = simple(s->extent);
       Interval range = scalar::interval(extent, bounds);
       if (range.max && *range.max <= 0) return block({});
-      if (scalar::is_int(extent, 1)) return simplify_stmt(substitute(s->body[0], {{s->var, min}}), bounds);
+      if (scalar::is_int(extent, 1) && s->for_kind != ForKind::Tile)
+        return simplify_stmt(substitute(s->body[0], {{s->var, min}}), bounds);
       Bounds inner = bounds;
       Interval last = scalar::interval(scalar::simplify(min + extent - 1, bounds), bounds);
+      if (s->for_kind == ForKind::Tile && last.max) last.max = std::max<int64_t>(*last.max, 1);  // its variable remains
       inner.set(s->var, {scalar::interval(min, bounds).min, last.max});
       Stmt body = simplify_stmt(s->body[0], inner);
       return is_empty(body) ? body : for_(s->var, min, extent, s->for_kind, body);

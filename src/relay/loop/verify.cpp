@@ -1,5 +1,6 @@
 // Checks that a kernel is well-formed: the assumptions of the passes, the interpreter and code generation.
 #include <unordered_set>
+#include <utility>
 
 #include "relay/base/diagnostics.h"
 #include "relay/loop/loop.h"
@@ -47,6 +48,8 @@ class Verifier {
 
   void access(const scalar::Source* buffer, const Exprs& indices) {
     if (!buffers_.count(buffer)) return wrong("array {} is not in scope", buffer->name);
+    if (static_cast<const Buffer*>(buffer)->scope == Scope::Tile && !in_tile_)
+      wrong("tile {} is accessed outside of the loops of a tile", buffer->name);
     size_t rank = static_cast<const Buffer*>(buffer)->shape.size();
     if (indices.size() != rank)
       wrong("array {} has {} dimensions and is given {} indices", buffer->name, rank, indices.size());
@@ -68,10 +71,17 @@ class Verifier {
           wrong("the bounds of loop {} are not int64", s->var->name);
         if (s->for_kind != ForKind::Serial && !scalar::is_int(scalar::simplify(s->extent)))
           wrong("loop {} is {} but its extent {} is not constant", s->var->name,
-                s->for_kind == ForKind::Unrolled ? "unrolled" : "vectorised", scalar::str(s->extent));
+                s->for_kind == ForKind::Unrolled     ? "unrolled"
+                : s->for_kind == ForKind::Vectorised ? "vectorised"
+                                                     : "of a tile",
+                scalar::str(s->extent));
+        if (s->for_kind == ForKind::Tile && !scalar::is_int(s->min, 0))
+          wrong("loop {} of a tile begins at {}, not at 0", s->var->name, scalar::str(s->min));
+        const bool in_tile = std::exchange(in_tile_, in_tile_ || s->for_kind == ForKind::Tile);
         vars_.insert(s->var.get());
         stmt(s->body[0]);
         vars_.erase(s->var.get());
+        in_tile_ = in_tile;
         break;
       }
       case StmtKind::Store: {
@@ -123,6 +133,7 @@ class Verifier {
 
   const Kernel& kernel_;
   Diagnostics errors_;
+  bool in_tile_ = false;  // inside a loop of a tile
   std::unordered_set<const scalar::Node*> vars_;
   std::unordered_set<const scalar::Source*> buffers_;
 };

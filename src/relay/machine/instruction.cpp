@@ -9,10 +9,14 @@ namespace relay::machine {
 std::span<const Instruction> instructions() {
 #define RELAY_INSTRUCTION(name, architecture, left, right, sum, products, least, most, features, intrinsic) \
   {name, architecture, DType::left(), DType::right(), DType::sum(), products, least, most, features, intrinsic},
+#define RELAY_TILE_INSTRUCTION(name, architecture, left, right, sum, rows, steps, products, most, features, intrinsic) \
+  {name, architecture, DType::left(), DType::right(),  DType::sum(), products, DType::sum().bytes(),                   \
+   most, features,     intrinsic,     Registers::Tile, rows,         steps},
   static const Instruction all[] = {
 #include "relay/machine/instructions.def"
   };
 #undef RELAY_INSTRUCTION
+#undef RELAY_TILE_INSTRUCTION
   return all;
 }
 
@@ -41,20 +45,28 @@ static bool multiplies(const Instruction& i, DType left, DType right, DType sum)
 const Instruction* find_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products,
                                     int bytes) {
   for (const Instruction& i : instructions())
-    if (multiplies(i, left, right, sum) && i.products == products && i.least_bytes <= bytes && bytes <= i.most_bytes &&
-        rate_of(target, i) > 0)
+    if (!i.on_tiles() && multiplies(i, left, right, sum) && i.products == products && i.least_bytes <= bytes &&
+        bytes <= i.most_bytes && rate_of(target, i) > 0)
       return &i;
   return nullptr;
 }
 
-RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType right, DType sum) {
+RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType right, DType sum,
+                                     Registers registers) {
   RatedInstruction best;
   for (const Instruction& i : instructions()) {
-    const double rate = rate_of(target, i);
-    if (!multiplies(i, left, right, sum) || i.most_bytes < target.vector_bytes) continue;
-    if (rate * i.products > (best.instruction ? best.per_cycle * best.instruction->products : 0)) best = {&i, rate};
+    if (i.registers != registers || !multiplies(i, left, right, sum)) continue;
+    if (!i.on_tiles() && i.most_bytes < target.vector_bytes) continue;
+    const RatedInstruction other{&i, rate_of(target, i)};
+    if (other.multiply_adds_per_cycle() > best.multiply_adds_per_cycle()) best = other;
   }
   return best;
+}
+
+const Instruction* find_tile_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products) {
+  for (const Instruction& i : instructions())
+    if (i.on_tiles() && multiplies(i, left, right, sum) && i.products == products && rate_of(target, i) > 0) return &i;
+  return nullptr;
 }
 
 }  // namespace relay::machine

@@ -508,7 +508,7 @@ def test_bench_of_a_random_net():
 def test_doctor():
     done = cli("doctor", "--quick")
     assert done.returncode == 0
-    for word in ["processor", "target", "features", "operators"]:
+    for word in ["processor", "target", "features", "operators", "tiles"]:
         assert word in done.stdout
 
 

@@ -1,6 +1,7 @@
 // Each line of machine/instructions.def: the machine code has the instruction, and computes what the interpreter computes.
 // It runs on this machine if it has the instruction; code for AArch64 runs under QEMU's user mode, in a program without
-// a C library that writes its results to standard output.
+// a C library that writes its results to standard output. Instructions on tiles are emulated where the machine lacks
+// them (amx_emulator.h).
 #include <gtest/gtest.h>
 #include <llvm/ADT/StringMap.h>
 #include <llvm/Support/Program.h>
@@ -11,6 +12,7 @@
 #include <random>
 #include <sstream>
 
+#include "relay/codegen/llvm/amx_emulator.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/codegen/llvm/temporary_folder.h"
 #include "relay/loop/loop.h"
@@ -21,14 +23,15 @@ namespace {
 
 using machine::Instruction;
 
-constexpr int steps = 10;
+constexpr int steps = 10, tile_steps = 3;
 
 TargetDesc machine_with(const Instruction& instruction) {
   TargetDesc t;
   t.name = instruction.name, t.triple = format("{}-unknown-linux-gnu", instruction.architecture), t.cpu = "generic";
   if (t.triple.starts_with("x86_64")) t.cpu = instruction.most_bytes == 64 ? "x86-64-v4" : "x86-64-v3";
+  if (instruction.on_tiles()) t.cpu = "x86-64";
   for (std::string_view f : split(instruction.features, ' ')) t.features.push_back(format("+{}", f));
-  t.vector_bytes = instruction.most_bytes, t.vector_registers = 32, t.has_fma = true;
+  t.vector_bytes = instruction.on_tiles() ? 16 : instruction.most_bytes, t.vector_registers = 32, t.has_fma = true;
   t.instructions = {{instruction.name, 2}};
   return t;
 }
@@ -48,6 +51,38 @@ loop::Kernel kernel_for(const Instruction& i, int lanes) {
   Result<loop::Kernel> kernel = loop::parse_kernel(text);
   EXPECT_TRUE(kernel) << (kernel ? "" : render(kernel.errors())) << text;
   return kernel ? *kernel : loop::Kernel{};
+}
+
+// A product of rows x columns sums, in loops as schedules make them.
+loop::Kernel tile_kernel_for(const Instruction& i, int rows, int columns) {
+  std::string left, right;
+  for (int p = 0; p < i.products; ++p) {
+    left += format("a[i, {} * k + {} * q + {}], ", i.steps * i.products, i.products, p);
+    right += format("{}b[{} * k + q, j, {}]", p ? ", " : "", i.steps, p);
+  }
+  const std::string elements = format("for i in 0..{} tile {{ for j in 0..{} tile {{", rows, columns);
+  const std::string text = format(
+      "kernel sums(a: {0}[{4}, {5}] read, b: {1}[{6}, {7}, {3}] read, c: {2}[{4}, {7}]), shape (), task t < 1 {{\n"
+      "  alloc sum: {2}[{4}, {7}] in tile\n"
+      "  {9} sum[i, j] = 0{8} }} }}\n"
+      "  for k in 0..{10} {{\n"
+      "    {9} for q in 0..{11} tile {{ sum[i, j] = sum[i, j] + dot_{2}({12}{13}) }} }} }}\n"
+      "  }}\n"
+      "  {9} c[i, j] = sum[i, j] }} }}\n}}\n",
+      i.left.str(), i.right.str(), i.sum.str(), i.products, rows, tile_steps * i.steps * i.products,
+      tile_steps * i.steps, columns, i.sum.is_float() ? "f" : "i32", elements, tile_steps, i.steps, left, right);
+  Result<loop::Kernel> kernel = loop::parse_kernel(text);
+  EXPECT_TRUE(kernel) << (kernel ? "" : render(kernel.errors())) << text;
+  return kernel ? *kernel : loop::Kernel{};
+}
+
+// Kernels with the instruction's widest and narrower forms.
+std::vector<loop::Kernel> kernels_of(const Instruction& i) {
+  if (i.on_tiles()) return {tile_kernel_for(i, i.rows, i.columns()), tile_kernel_for(i, 5, 7)};
+  std::vector<loop::Kernel> out;
+  for (int bytes = i.least_bytes; bytes <= i.most_bytes; bytes *= 2)
+    out.push_back(kernel_for(i, bytes / i.sum.bytes()));
+  return out;
 }
 
 // Integers of the whole range. Floats are small multiples of one half, so that all sums are exact.
@@ -163,24 +198,27 @@ class Instructions : public ::testing::TestWithParam<const Instruction*> {};
 
 TEST_P(Instructions, IsEmitted) {
   const Instruction& i = *GetParam();
-  for (int bytes = i.least_bytes; bytes <= i.most_bytes; bytes *= 2) {
-    const Result<std::string> text = assembly_text(kernel_for(i, bytes / i.sum.bytes()), machine_with(i));
+  for (const loop::Kernel& kernel : kernels_of(i)) {
+    const Result<std::string> text = assembly_text(kernel, machine_with(i));
     ASSERT_TRUE(text) << render(text.errors());
-    EXPECT_NE(text->find("\t" + mnemonic(i)), text->npos) << bytes << " bytes\n" << *text;
+    EXPECT_NE(text->find("\t" + mnemonic(i)), text->npos) << loop::str(kernel) << *text;
   }
 }
 
 TEST_P(Instructions, ComputesItsMeaning) {
   const Instruction& i = *GetParam();
   const bool emulated = std::string_view(i.architecture) == "aarch64";
-  if (!emulated && !is_here(i)) GTEST_SKIP() << "this machine does not have " << i.name;
-  for (int bytes = i.least_bytes; bytes <= i.most_bytes; bytes *= 2) {
-    const loop::Kernel kernel = kernel_for(i, bytes / i.sum.bytes());
+#if defined(__x86_64__)
+  std::optional<AmxEmulator> tiles;
+  if (i.on_tiles()) tiles.emplace();
+#endif
+  if (!emulated && !is_here(i) && !i.on_tiles()) GTEST_SKIP() << "this machine does not have " << i.name;
+  for (const loop::Kernel& kernel : kernels_of(i)) {
     const std::vector<std::string> arrays = arrays_for(kernel);
     const TargetDesc target = machine_with(i);
     EXPECT_EQ(emulated ? run_under_qemu(kernel, target, arrays) : run_here(kernel, target, arrays),
               interpreted(kernel, arrays))
-        << bytes << " bytes";
+        << loop::str(kernel);
   }
 }
 

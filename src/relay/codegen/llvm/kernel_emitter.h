@@ -20,6 +20,7 @@
 
 #include "relay/codegen/llvm/values.h"
 #include "relay/codegen/registers.h"
+#include "relay/codegen/tile_plan.h"
 #include "relay/loop/lanes.h"
 
 namespace relay::codegen {
@@ -30,7 +31,7 @@ int64_t constant_elements(const loop::Buffer& b);
 class KernelEmitter {
  public:
   KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
-                llvm::Module& module);
+                const TilePlan& tiles, llvm::Module& module);
   void run();
   // Emits an entry of a device (nvptx/ptx.h). The kernel has no vectors and no register buffers. `per_task`: its tasks
   // for each task that is asked for; 1 if null.
@@ -89,6 +90,11 @@ class KernelEmitter {
   Value* compute(const scalar::Expr& e);
   Value* binary(const scalar::Expr& e);
   Value* contracted(const scalar::Expr& e);
+  // --- tiles (llvm_tiles.cpp)
+  void alloc_tile(const loop::Stmt& s);
+  void tile_stmt(const loop::Stmt& s);
+  void configure(const TileConfiguration& configuration);
+  Value* tile_number(const loop::Buffer* tile);
   // --- dot products of narrow numbers (llvm_dot.cpp)
   Value* dot(const scalar::Expr& e, const scalar::Expr& sum);
   Value* side_by_side(std::span<const scalar::Expr> of);
@@ -151,6 +157,7 @@ class KernelEmitter {
   const loop::Kernel& kernel_;
   const TargetDesc& target_;
   const RegisterPlan& registers_;
+  const TilePlan& tiles_;
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;

@@ -7,6 +7,7 @@
 #include "relay/codegen/llvm/llvm_kernel.h"
 #include "relay/codegen/rolled.h"
 #include "relay/codegen/work.h"
+#include "relay/loop/tiles.h"
 
 namespace relay::codegen {
 
@@ -32,7 +33,8 @@ Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
 }
 
 Tier LlvmBackend::tier_of(const loop::Kernel& kernel) const {
-  return tier_ == Tier::Fast && operations(kernel) > most_operations_ ? Tier::Full : tier_;
+  // Tiles have no fast form: their loops as scalar code would be far slower.
+  return tier_ == Tier::Fast && (operations(kernel) > most_operations_ || loop::has_tiles(kernel)) ? Tier::Full : tier_;
 }
 
 static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {

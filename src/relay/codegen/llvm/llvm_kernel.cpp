@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -28,10 +29,11 @@ using scalar::Interval;
 using scalar::Kind;
 
 KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
-                             llvm::Module& module)
+                             const TilePlan& tiles, llvm::Module& module)
     : kernel_(kernel),
       target_(target),
       registers_(registers),
+      tiles_(tiles),
       module_(module),
       context_(module.getContext()),
       b_(context_),
@@ -71,10 +73,12 @@ void KernelEmitter::run() {
     define(kernel_.shape_vars[i],
            b_.CreateLoad(index, b_.CreateConstGEP1_64(index, function_->getArg(1), i), kernel_.shape_vars[i]->name));
   b_.SetInsertPoint(start);
+  if (tiles_.first) configure(*tiles_.first);
 
   Interval tasks = scalar::interval(kernel_.tasks);
   for_stmt(kernel_.task, function_->getArg(2), function_->getArg(3), {},
            {0, tasks.max ? std::optional<int64_t>(*tasks.max - 1) : std::nullopt}, kernel_.body);
+  if (tiles_.first) b_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {});
   b_.CreateRetVoid();
 
   llvm::DominatorTree dominators(*function_);
@@ -93,6 +97,10 @@ void KernelEmitter::stmt(const Stmt& s) {
   locals_.clear(), local_index_.clear();
   switch (s->kind) {
     case StmtKind::For: {
+      if (s->for_kind == loop::ForKind::Tile) {
+        tile_stmt(s);
+        break;
+      }
       Expr last = scalar::simplify(s->min + s->extent - 1, bounds_);
       Interval range{scalar::interval(s->min, bounds_).min, scalar::interval(last, bounds_).max};
       Interval extent = scalar::interval(s->extent, bounds_);
@@ -121,7 +129,8 @@ void KernelEmitter::stmt(const Stmt& s) {
 }
 
 static bool has_loop(const Stmt& s) {
-  return s->kind == StmtKind::For || std::any_of(s->body.begin(), s->body.end(), has_loop);
+  if (s->kind == StmtKind::For) return s->for_kind != loop::ForKind::Tile;
+  return std::any_of(s->body.begin(), s->body.end(), has_loop);
 }
 
 // for (var = begin; var < end; ++var): tested once before the loop (unless it surely runs) and then at the bottom. LLVM
@@ -479,7 +488,8 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
 
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module) {
   RELAY_ASSIGN(RegisterPlan registers, plan_registers(prepared, target));
-  KernelEmitter(prepared, target, registers, module).run();
+  RELAY_ASSIGN(const TilePlan tiles, plan_tiles(prepared));
+  KernelEmitter(prepared, target, registers, tiles, module).run();
   return ok();
 }
 

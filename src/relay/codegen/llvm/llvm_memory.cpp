@@ -56,7 +56,8 @@ void KernelEmitter::setup_buffers(std::span<Value* const> bases, Value* scratch)
       kernel_.body,
       [&](const Stmt& s) {
         if (s->kind == StmtKind::Store) stored_[s->buffer.get()] = true;
-        if (s->kind != StmtKind::Alloc || s->buffer->scope == Scope::Register || scopes_of_.count(s->buffer.get()))
+        if (s->kind != StmtKind::Alloc || s->buffer->scope == Scope::Register || s->buffer->scope == Scope::Tile ||
+            scopes_of_.count(s->buffer.get()))
           return;
         stored_[s->buffer.get()] = true;
         scopes_of_[s->buffer.get()] = nullptr;
@@ -86,6 +87,7 @@ void KernelEmitter::annotate(Value* access, const Buffer* buffer) {
 
 void KernelEmitter::alloc_stmt(const Stmt& s) {
   const Buffer* buffer = s->buffer.get();
+  if (buffer->scope == Scope::Tile) return alloc_tile(s);
   int64_t elements = constant_elements(*buffer), used = scratch_used_;
   llvm::IRBuilder<> entry(function_->getEntryBlock().getTerminator());
   if (buffer->scope == Scope::Stack && !bases_.count(buffer)) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "relay/base/bytes.h"
+#include "relay/base/tile_permission.h"
 #include "relay/driver/cli/cli.h"
 #include "relay/driver/targets.h"
 #include "relay/driver/version.h"
@@ -119,6 +120,10 @@ static Status doctor(const DoctorOptions& options) {
     row("  operations", format("cycles between vectors of {} {}: quotients {:.1f}, square roots {:.1f}, exp {:.1f}",
                                target.vector_bytes / bytes, type, c.division, c.root, c.exp));
   row("  features", format("{}", join(target.features, " ")));
+  const TilePermission& tiles = tile_permission();
+  row("tiles", !tiles.on_processor ? "none: the processor has no AMX"
+               : tiles.granted     ? "AMX, allowed by the system"
+                                   : format("AMX, but the system refuses it: {}", tiles.reason));
   if (const auto [figures, ignored] = measure::saved_calibration(target); measure::is_calibrated(target))
     row("  calibrated",
         format("{}: speed, bandwidths and operations are measured ({})", figures->date, *measure::calibration_file()));

@@ -90,6 +90,7 @@ class KernelBuilder {
                           Inside with);
   loop::Stmt parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);
   loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with);
+  loop::Stmt tile_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with);
 
   // --- placing (nest_storage.cpp)
   // The ring axis of a stage placed at (stage, level), or "".

@@ -64,6 +64,7 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
   if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);
   if (l.kind == LoopKind::SkipPadding) return skip_padding_loop(stage, *axis, l, range, ranges, with);
+  if (l.kind == LoopKind::Tile) return tile_loop(stage, l, range, with);
   if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
   int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;
@@ -358,6 +359,16 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
   loop::Stmt body = with({first + var, imm(1)});
   lane_ = {}, mask_ = {};
   return loop::for_(var, imm(0), imm(lanes), loop::ForKind::Vectorised, body);
+}
+
+loop::Stmt KernelBuilder::tile_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with) {
+  if (!scalar::is_int(range.extent) || range.limit || l.step != 1)
+    refuse("split the axis by the rows or columns of a tile first, and write ':tile' on its last loop, with step 1",
+           "tile loop {}/{} of stage '{}' has the extent {}", l.axis, l.step, stage->name, scalar::str(range.extent));
+  Expr var = scalar::var(fresh(l.axis));
+  bounds_.set(var, 0, std::max<int64_t>(range.extent->ivalue, 2));  // a variable of one value would disappear
+  return loop::for_(var, imm(0), range.extent, loop::ForKind::Tile,
+                    in_loop(var, [&] { return with({range.min + var, imm(1)}); }));
 }
 
 std::string KernelBuilder::fresh(const std::string& axis) {

@@ -53,10 +53,11 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   b.name = t->name, b.dtype = t->dtype;
   b.scope = s.storage == Storage::Registers ? loop::Scope::Register
             : s.storage == Storage::Stack   ? loop::Scope::Stack
+            : s.storage == Storage::Tiles   ? loop::Scope::Tile
                                             : loop::Scope::Scratch;
   int vector_dim = -1;
   for (const Loop& l : s.loops)
-    if (l.kind == LoopKind::Vector)
+    if (l.kind == LoopKind::Vector || l.kind == LoopKind::Tile)
       for (size_t d = 0; d < t->axes.size(); ++d)
         if (t->axes[d].var->name == l.axis) vector_dim = static_cast<int>(d);
   for (size_t d = 0; d < t->axes.size(); ++d)
@@ -75,15 +76,16 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
              "local storage of stage '{}' would have the extent {} along '{}', which has no constant bound", t->name,
              scalar::str(extent), t->axes[d].var->name);
     b.shape.push_back(
-        d == vector_dim ? imm(round_up(extent->ivalue,
-                                       std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
-                        : extent);
+        d == vector_dim && s.storage != Storage::Tiles
+            ? imm(round_up(extent->ivalue,
+                           std::min<int64_t>(lanes, std::bit_ceil(static_cast<uint64_t>(extent->ivalue)))))
+            : extent);
   }
   // Rows at distances of 1024 bytes would meet in a few sets of the L1 cache.
   constexpr int64_t row_distance = 1024;
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
-  if (s.storage != Storage::Registers && !b.shape.empty() && rows >= 4 &&
+  if (s.storage != Storage::Registers && s.storage != Storage::Tiles && !b.shape.empty() && rows >= 4 &&
       b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
     b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);

@@ -12,6 +12,7 @@
 #include "relay/lower/schedule/candidates.h"
 #include "relay/lower/schedule/nonzero.h"
 #include "relay/lower/schedule/schedule_rule.h"
+#include "relay/machine/instruction.h"
 #include "relay/machine/target_desc.h"
 
 namespace relay::lower {
@@ -117,7 +118,24 @@ void split_long_sum(ScheduleDraft& draft, const te::Tensor& r, int64_t terms = t
 // in the outputs. Returns the name of the stage that reads the data: r's own if nothing was changed.
 std::string split_window(ScheduleDraft& draft, const te::Tensor& r, const std::string& x, int64_t places, int64_t rows);
 
-// Turns a contraction of narrow numbers with one constant factor into one of pairs or fours (dot_products.cpp).
+// The tiles of a contraction with one constant factor, `weight` (narrow/tiles.cpp). Axes have the sum's names.
+struct TileShape {
+  const machine::Instruction* instruction = nullptr;
+  std::string x{}, y{};  // rows of the tiles; the axis around it, or ""
+  std::string n{}, k{};  // columns; the products, in groups
+  int64_t rows = 1;      // along x, in a tile
+  int64_t steps = 1;     // groups of k, in a tile
+  int64_t across_x = 1;  // tiles of sums that are computed at once: along x, y and n
+  int64_t across_y = 1, across_n = 1;
+  double multiply_adds_per_cycle = 0;  // an estimate
+};
+// Unset if the target has no such instruction, or the sum has no rows of constant length for it. `groups`: of
+// products, along axis `k`.
+std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor& sum, const LoadFact& data,
+                                    const LoadFact& weight, const std::string& k, int64_t groups,
+                                    const machine::Instruction* instruction);
+
+// Turns a contraction of narrow numbers with one constant factor into one of pairs or fours (narrow/dot_products.cpp).
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum);
 
 // Notes all but the last of several results with one shape and the same inputs in draft.secondary_outputs.

@@ -19,7 +19,8 @@
 // below need. `prefetch weight o/32`: while conv is computed, the elements of weight 32 further along o are fetched
 // into the cache, bit by bit. `prefetch_tile skip relu`: the elements of skip that a tile of relu reads, and the tile's
 // own storage, are fetched before the tile is computed. `stage sum: at norm.1 array`: sum is a result too; each step
-// stores the same part of it as of norm.
+// stores the same part of it as of norm. `at conv_stored.0 tiles`: the sums are in tile registers. The last loops of
+// their rows, columns and products are :tile, and so are those of the stage that copies them to the stack.
 #pragma once
 
 #include <map>
@@ -29,7 +30,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding, Tile };
 
 struct Loop {
   std::string axis;
@@ -45,7 +46,7 @@ enum class Place : uint8_t {
 
 // Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: each step of the
 // loops around stores the same part of both. So the kernel has several results.
-enum class Storage : uint8_t { Registers, Stack, Scratch, Array };
+enum class Storage : uint8_t { Registers, Stack, Scratch, Array, Tiles };
 
 // Fetches the elements that are read of `array` (a stage or placeholder, or the stage itself) `step` further along
 // `axis` into the cache.

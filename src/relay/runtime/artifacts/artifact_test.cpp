@@ -6,6 +6,7 @@
 #include <fstream>
 #include <random>
 
+#include "relay/base/tile_permission.h"
 #include "relay/runtime/relay_c.h"
 #include "relay/runtime/test_programs.h"
 
@@ -338,6 +339,10 @@ TEST(Artifact, RefusesAnotherMachine) {
     ASSERT_FALSE(lacking);
     EXPECT_EQ(lacking.errors()[0].message, "the model is compiled for granite, but this machine lacks amx-fp16");
   }
+  // The processor needs tiles, and the system must allow them.
+  const Status tiles = check_machine({"sapphirerapids", "x86_64-unknown-linux-gnu", "", {"+avx2", "+amx-tile"}});
+  EXPECT_EQ(static_cast<bool>(tiles), tile_permission().granted);
+  if (!tiles) EXPECT_NE(tiles.errors()[0].help, "");
 #endif
 }
 

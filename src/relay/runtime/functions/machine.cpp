@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "relay/base/tile_permission.h"
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/devices/cuda/cuda.h"
 #include "relay/runtime/devices/opencl.h"
@@ -117,6 +118,20 @@ static Status check_cuda(const ArtifactTarget& target) {
       "compile the model for this device: --target cuda"};
 }
 
+// Code with tiles needs the system's permission, which this asks for.
+static Status check_tiles(const ArtifactTarget& target) {
+  if (std::find(target.features.begin(), target.features.end(), "+amx-tile") == target.features.end()) return ok();
+  const TilePermission& tiles = tile_permission();
+  if (tiles.granted) return ok();
+  return Diagnostic{DiagnosticKind::incompatible_artifact,
+                    format("the model is compiled for {} with tiles (AMX), which {}", target.name,
+                           tiles.on_processor ? "the system does not allow: " + tiles.reason : "this processor lacks"),
+                    {},
+                    {},
+                    {},
+                    "compile the model for this machine, or without tiles: sapphirerapids,-amx"};
+}
+
 Status check_machine(const ArtifactTarget& target) {
   if (target.triple == "opencl") return check_opencl(target);
   if (target.triple == "nvptx64-nvidia-cuda") return check_cuda(target);
@@ -138,7 +153,7 @@ Status check_machine(const ArtifactTarget& target) {
     // Names that are not in the table only tune the code and require nothing.
     if (known != std::end(feature_names) && !cpu_flags().contains(known->flag)) missing.emplace_back(name);
   }
-  if (missing.empty()) return ok();
+  if (missing.empty()) return check_tiles(target);
   Diagnostic d{DiagnosticKind::incompatible_artifact,
                format("the model is compiled for {}, but this machine lacks {}", target.name, join(missing, ", "))};
   d.help = "compile the model for this machine, or for a target with fewer features";

@@ -88,7 +88,7 @@ static Status with_module(std::span<const loop::Kernel> kernels, const TargetDes
   for (const loop::Kernel& one : kernels) {
     DeviceForm form = device_form(one, true);
     const loop::Kernel kernel = with_local_tiles(std::move(form.kernel));
-    KernelEmitter(kernel, target, {}, *module).run_on_device(form.per_task);
+    KernelEmitter(kernel, target, {}, {}, *module).run_on_device(form.per_task);
   }
   verify_module(*module, kernels.empty() ? "no kernel" : "kernel " + kernels[0].name);
   inline_all(*module);

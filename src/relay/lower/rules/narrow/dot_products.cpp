@@ -22,9 +22,12 @@
 //                                     .., select(4 k + 3 < 255, w[n, 4 k + 3], 0))
 //
 // contraction.cpp peels the last step off the loop, so that the others have no condition.
+//
+// Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign.
 #include <algorithm>
 
 #include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule/schedule_rules.h"
 #include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
 
@@ -125,6 +128,21 @@ struct Form {
   }
 };
 
+// Tiles instead of the form's instruction, if it has one, if they are faster.
+void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
+  if (draft.without.count(Rule::Tiles) || !f.k.var) return;
+  const DType data = f.data.load->dtype, weight = f.weight.load->dtype;
+  const machine::RatedInstruction tiles =
+      machine::fastest_instruction(*draft.target, data, weight, r->dtype, machine::Registers::Tile);
+  if (!tiles.instruction || f.k.extent->ivalue % tiles.instruction->products != 0) return;
+  const std::optional<TileShape> shape =
+      tile_shape(draft, r, f.data.fact, f.weight.fact, f.k.var->name, f.k.extent->ivalue / tiles.instruction->products,
+                 tiles.instruction);
+  const double lanes = static_cast<double>(draft.lanes(r->dtype)),
+               others = std::max(f.choice.products_per_cycle(), draft.target->fma_per_cycle) * lanes;
+  if (shape && shape->multiply_adds_per_cycle > surely_more * others) f.choice = {tiles, data, true};
+}
+
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
   if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule)
     return std::nullopt;
@@ -138,17 +156,24 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
   f.choice = instruction_for(*draft.target, r->dtype, a, w);
-  if (!f.choice.rated.instruction || !scalar::is_int(f.weight.offset, 0)) return std::nullopt;
-  if (f.choice.products_per_cycle() < surely_more * draft.target->fma_per_cycle) return std::nullopt;
+  const machine::RatedInstruction tiles =
+      machine::fastest_instruction(*draft.target, a, w, r->dtype, machine::Registers::Tile);
+  if ((!f.choice.rated.instruction && !tiles.instruction) || !scalar::is_int(f.weight.offset, 0)) return std::nullopt;
+  const int64_t products = (f.choice.rated.instruction ? f.choice : Choice{tiles, a}).rated.instruction->products;
   for (const te::Axis& k : r->reduce_axes) {
     if (scalar::is_int(k.extent, 1)) continue;
     const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
     if (in_weight < 0) return std::nullopt;
     if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)) &&
-        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, f.products()))
+        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, products))
       f.k = k;
   }
-  return f.k.var ? std::optional(f) : std::nullopt;
+  choose_tiles(draft, r, f);
+  const machine::Instruction* chosen = f.choice.rated.instruction;
+  if (!f.k.var || !chosen) return std::nullopt;
+  if (!chosen->on_tiles() && f.choice.products_per_cycle() < surely_more * draft.target->fma_per_cycle)
+    return std::nullopt;
+  return f;
 }
 
 // The sum over the weight, times a constant: one number for each of its rows.

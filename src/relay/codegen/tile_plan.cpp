@@ -1,0 +1,61 @@
+#include "relay/codegen/tile_plan.h"
+
+namespace relay::codegen {
+
+using loop::Stmt;
+
+namespace {
+
+TileShape shape_of(const loop::Buffer& tile) {
+  return {static_cast<int>(tile.shape[0]->ivalue), loop::row_bytes(tile)};
+}
+
+class Planner {
+ public:
+  Result<TilePlan> run(const loop::Kernel& kernel) {
+    stmt(kernel.body);
+    if (failed_)
+      return Diagnostic{.kind = DiagnosticKind::illegal_schedule,
+                        .message = format("kernel {} needs tiles of more shapes than the {} tiles of the machine",
+                                          kernel.name, loop::most_tiles),
+                        .help = "give all tiles of rows and of columns one length, or sum fewer tiles at once"};
+    return std::move(plan_);
+  }
+
+ private:
+  void stmt(const Stmt& s) {
+    if (s->kind != loop::StmtKind::Alloc || s->buffer->scope != loop::Scope::Tile) {
+      for (const Stmt& b : s->body) stmt(b);
+      return;
+    }
+    const bool outermost = alive_ == 0;
+    if (outermost) shapes_ = {};
+    const TileShape shape = shape_of(*s->buffer);
+    size_t number = 0;
+    while (number < shapes_.size() &&
+           ((alive_ >> number & 1) != 0 || (shapes_[number].rows != 0 && shapes_[number] != shape)))
+      ++number;
+    if (number == shapes_.size()) {
+      failed_ = true;
+      return;
+    }
+    shapes_[number] = shape, plan_.numbers[s->buffer.get()] = static_cast<int>(number);
+    alive_ |= 1U << number;
+    stmt(s->body[0]);
+    alive_ &= ~(1U << number);
+    if (!outermost) return;
+    plan_.configurations[s.get()] = shapes_;
+    if (!plan_.first) plan_.first = shapes_;
+  }
+
+  TilePlan plan_;
+  TileConfiguration shapes_{};
+  unsigned alive_ = 0;  // a bit for each number
+  bool failed_ = false;
+};
+
+}  // namespace
+
+Result<TilePlan> plan_tiles(const loop::Kernel& kernel) { return Planner().run(kernel); }
+
+}  // namespace relay::codegen

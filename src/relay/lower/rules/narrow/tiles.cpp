@@ -1,0 +1,203 @@
+// Contractions of narrow numbers on tile registers (AMX): dense products and convolutions whose channels are adjacent.
+// dot_products.cpp has turned the sum into one of groups of products, and has chosen tiles for it.
+//
+//   stage relu: root
+//     loops n/32:parallel m/32:parallel m/1 n/16:unroll n/1:vector
+//   stage dense_stored: at relu.2 stack
+//     loops m/16:unroll n/16:unroll m/1:tile n/1:tile
+//   stage dense: at dense_stored.0 tiles
+//     loops k/16 m/16:unroll n/16:unroll m/1:tile n/1:tile k/1:tile
+//
+// Two tiles of rows times two of columns are summed at once: four sums, each of which waits 52 cycles for the one
+// before it, and each step of K loads four tiles for four products. The sums leave the tiles through a block on the
+// stack, whose rows are short: rows of an array at distances of 4096 bytes would meet in few sets of L1. From there the
+// epilogue reads them: it requantises, adds the bias, and so on.
+//
+// Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
+// run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
+// Weights come outermost: a block of them stays in cache for all rows.
+#include <algorithm>
+
+#include "relay/lower/rules/rule_functions.h"
+#include "relay/machine/instruction.h"
+
+namespace relay::lower {
+
+namespace {
+
+// The largest divisor of `count` that is at most `most`.
+int64_t largest_divisor(int64_t count, int64_t most) {
+  int64_t found = std::min(count, most);
+  while (count % found != 0) --found;
+  return found;
+}
+
+double used(int64_t of, int64_t step) {
+  const int64_t rounded = (of + step - 1) / step * step;
+  return static_cast<double>(of) / static_cast<double>(rounded);
+}
+
+// True if the load is affine along the axis, which moves a single dimension.
+bool moves_one_dimension(const LoadFact& load, const std::string& axis) {
+  int moved = 0;
+  for (const auto& of : load.coefficients) {
+    if (!of) return false;
+    moved += of->count(axis) > 0 && of->at(axis) != 0 ? 1 : 0;
+  }
+  return moved == 1;
+}
+
+// The constant factor of the sum, and the other one.
+struct Factors {
+  const LoadFact *data = nullptr, *weight = nullptr;
+};
+
+Factors factors_of(const ScheduleDraft& draft, const StageFacts& facts) {
+  if (facts.left_loads.size() != 1 || facts.right_loads.size() != 1) return {};
+  const LoadFact &left = facts.left_loads[0], &right = facts.right_loads[0];
+  const bool is_right = draft.constants.count(right.tensor->name) > 0;
+  return is_right ? Factors{&left, &right} : Factors{&right, &left};
+}
+
+// Packs the weight: [N / block][sums in the order of loops][N % block][products of a group].
+void pack_weight(ScheduleDraft& draft, const LoadFact& weight, const TileShape& t,
+                 const std::vector<std::string>& reduce) {
+  const int64_t block = t.across_n * t.instruction->columns(), products = t.instruction->products;
+  int n_dim = -1, k_dim = -1;
+  std::vector<std::pair<int, int>> others;  // position of the loop, dimension
+  for (size_t d = 0; d < weight.coefficients.size(); ++d) {
+    const auto& of = *weight.coefficients[d];
+    const int dim = static_cast<int>(d);
+    if (of.count(t.n)) {
+      n_dim = dim;
+      continue;
+    }
+    if (of.count(t.k)) k_dim = dim;
+    int position = -1;
+    for (size_t i = 0; i < reduce.size(); ++i)
+      if (of.count(reduce[i])) position = static_cast<int>(i);
+    others.push_back({position, dim});
+  }
+  std::sort(others.begin(), others.end());
+  Layout packed;
+  packed.dims.push_back({n_dim, block, false});
+  for (const auto& [position, d] : others) packed.dims.push_back({d, d == k_dim ? products : 0, false});
+  packed.dims.push_back({n_dim, block, true});
+  packed.dims.push_back({k_dim, products, true});
+  draft.layouts[weight.tensor->name] = packed;
+  draft.schedule.layouts[weight.tensor->name] = packed;
+}
+
+}  // namespace
+
+std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor& sum, const LoadFact& data,
+                                    const LoadFact& weight, const std::string& k, int64_t groups,
+                                    const machine::Instruction* instruction) {
+  // Half of the time goes to loads, stores and the epilogue: prototypes reach half of the rate of products alone.
+  constexpr double reached = 0.5;
+  TileShape t{instruction};
+  t.k = k;
+  for (const te::Axis& a : sum->axes) {
+    const std::string& name = a.var->name;
+    if (weight.axes.count(name)) {
+      if (data.axes.count(name) || !t.n.empty() || !scalar::is_int(a.extent) || !moves_one_dimension(weight, name))
+        return std::nullopt;
+      t.n = name;
+    } else if (scalar::is_int(a.extent) && a.extent->ivalue > 1 && moves_one_dimension(data, name)) {
+      t.y = t.x, t.x = name;
+    }
+  }
+  for (const auto& of : weight.coefficients)
+    if (!of) return std::nullopt;
+  if (t.n.empty() || t.x.empty() || groups < 1) return std::nullopt;
+  const int64_t most_rows = instruction->rows, columns = instruction->columns(),
+                x = find_axis(*sum, t.x)->extent->ivalue, n = find_axis(*sum, t.n)->extent->ivalue,
+                y = t.y.empty() ? 1 : find_axis(*sum, t.y)->extent->ivalue, tiles = (x + most_rows - 1) / most_rows;
+  t.steps = largest_divisor(groups, instruction->steps);
+  t.rows = (x + tiles - 1) / tiles;
+  t.across_x = std::min<int64_t>(tiles, 2);
+  t.across_y = t.across_x == 1 ? std::min<int64_t>(y, 2) : 1;
+  t.across_n = n > columns ? 2 : 1;
+  const double rate = machine::fastest_instruction(*draft.target, instruction->left, instruction->right,
+                                                   instruction->sum, machine::Registers::Tile)
+                          .multiply_adds_per_cycle();
+  t.multiply_adds_per_cycle = reached * rate * used(x, tiles * most_rows) * used(n, columns) *
+                              static_cast<double>(t.steps) / instruction->steps;
+  return t;
+}
+
+bool tiles_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
+  const Expr body = draft.expanded(r).body(*r);
+  if (body->kind != scalar::Kind::Dot || !facts.contraction || !facts.grouped.empty() || !facts.peeled_axis.empty())
+    return false;
+  const size_t products = body->args.size() / 2;
+  const machine::Instruction* instruction = machine::find_tile_instruction(
+      *draft.target, body->args[0]->dtype, body->args[products]->dtype, r->dtype, static_cast<int>(products));
+  const Factors factors = factors_of(draft, facts);
+  if (!instruction || !factors.data || factors.data != &facts.left_loads[0]) return false;
+  for (const Expr& number : body->args)
+    if (number->kind != scalar::Kind::Load) return false;
+  const te::Axis* k = nullptr;  // a window may move the data by as many elements, but not the weight
+  for (const te::Axis& a : r->reduce_axes)
+    for (const auto& of : factors.weight->coefficients)
+      if (of && of->count(a.var->name) && of->at(a.var->name) == static_cast<int64_t>(products)) k = &a;
+  if (!k || !scalar::is_int(k->extent)) return false;
+  const std::optional<TileShape> shape =
+      tile_shape(draft, r, *factors.data, *factors.weight, k->var->name, k->extent->ivalue, instruction);
+  const double others = machine::fastest_instruction(*draft.target, instruction->left, instruction->right, r->dtype)
+                            .multiply_adds_per_cycle();
+  if (!shape || shape->multiply_adds_per_cycle < others) return false;
+  const TileShape& t = *shape;
+
+  std::vector<std::string> reduce;
+  for (const te::Axis& a : r->reduce_axes)
+    if (a.var->name != t.k) reduce.push_back(a.var->name);
+  reduce.push_back(t.k);
+  pack_weight(draft, *factors.weight, t, reduce);
+
+  // The result: blocks of columns outermost, then all other axes, each block a task.
+  const int64_t columns = instruction->columns();
+  const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e),
+                    y = t.y.empty() ? "" : same_axis(*r, t.y, *e);
+  StageSchedule& result = draft.schedule.stages[e->name];
+  result = {};
+  result.place = Place::Root;
+  result.loops.push_back({n, t.across_n * columns, LoopKind::Parallel});
+  for (const std::string& axis : storage_order(*e, draft.layout(e)))
+    if (axis != n)
+      result.loops.push_back({axis, axis == x ? t.across_x * t.rows : axis == y ? t.across_y : 1, LoopKind::Parallel});
+  const int level = static_cast<int>(result.loops.size());
+  if (t.across_y > 1) result.loops.push_back({y, 1});
+  result.loops.push_back({x, 1});
+  add_vector(result.loops, n, draft.lanes(r->dtype));
+
+  // Loops over the tiles of a block, and over the elements of a tile.
+  auto add_tiles = [&](std::vector<Loop>& loops) {
+    for (const te::Axis& a : r->axes) {
+      const std::string& name = a.var->name;
+      if (name != t.x && name != t.n) loops.push_back({name, 1, LoopKind::Unroll});
+    }
+    loops.push_back({t.x, t.rows, LoopKind::Unroll});
+    loops.push_back({t.n, columns, LoopKind::Unroll});
+    loops.push_back({t.x, 1, LoopKind::Tile});
+    loops.push_back({t.n, 1, LoopKind::Tile});
+  };
+  const te::Tensor stored = copy_stage(r, unused_name(draft, r->name + "_stored"));
+  StageSchedule of_stored;
+  of_stored.place = Place::At, of_stored.consumer = e->name, of_stored.level = level;
+  of_stored.storage = Storage::Stack;
+  add_tiles(of_stored.loops);
+  StageSchedule of_sum;
+  of_sum.place = Place::At, of_sum.consumer = stored->name, of_sum.level = 0, of_sum.storage = Storage::Tiles;
+  for (const std::string& axis : reduce) of_sum.loops.push_back({axis, axis == t.k ? t.steps : 1});
+  add_tiles(of_sum.loops);
+  of_sum.loops.push_back({t.k, 1, LoopKind::Tile});
+  draft.outputs = redirect(draft.outputs, r, stored);
+  draft.schedule.stages[stored->name] = of_stored;
+  draft.schedule.stages[r->name] = of_sum;
+  draft.note(format("{}: products on {} x {} tiles of {} rows, {} x {} at once", e->name, t.across_x * t.across_y,
+                    t.across_n, t.rows, t.steps, products));
+  return true;
+}
+
+}  // namespace relay::lower
