@@ -85,13 +85,13 @@ test-cpus: setup product ## Run a slice of the tests on emulated processors, wit
 	@for cpu in $(EMULATED); do qemu-x86_64 -cpu $$cpu build/release/bin/relay run examples/tour/dense.relay && \
 	  qemu-x86_64 -cpu $$cpu $(PYTHON) -m pytest -q $(ON_EMULATED) || exit 1; done
 
-test-long: build ## Compare random programs, integers, constants and schedules with the reference for a long time, and lower random networks; CASES=number of schedules
+test-long: build ## Compare random programs, integers, constants and schedules with the reference for a long time, and lower random networks; CASES=number of schedules, and of programs over integers
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_programs \
 	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_integers \
-	  --seed $$((1 + % * 30000 / $(CPUS))) --cases $$((30000 / $(CPUS)))'
+	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c '$(PYTHON) test/python/onnx/test_onnx_known.py \
 	  $$((% * 10000 / $(CPUS))) $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_networks \
@@ -100,9 +100,9 @@ test-long: build ## Compare random programs, integers, constants and schedules w
 test-algorithms: setup ## Build the tree without each algorithm in turn, and run the C++ tests that plan or compile; ALGORITHM=one
 	@dev/without_algorithm $(ALGORITHM)
 
-test-passes: build models-fetch ## Run 20,000 random programs after each single pass and after 1,000 random orders of passes, and all models after 20 orders
+test-passes: build models-fetch ## Run CASES random programs after each single pass and after 1,000 random orders of passes, and all models after 20 orders
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \
-	  --seed $$((1 + % * 20000 / $(CPUS))) --cases $$((20000 / $(CPUS)))'
+	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@$(PYTHON) test/models/pass_orders.py
 
 test-fuzz-power: build ## Plant faults in the compiler, and check that the fuzzer finds each one

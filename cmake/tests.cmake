@@ -150,13 +150,13 @@ if(TARGET relay_fuzz_programs)
   endforeach()
 endif()
 
-# Integers near the ends of their types: 300 programs, and `make test-long` runs 30,000.
+# Integers near the ends of their types: 300 programs, and `make test-long` runs 100,000.
 if(TARGET relay_fuzz_integers)
   add_test(NAME fuzz_integers COMMAND relay_fuzz_integers --cases 300 WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(fuzz_integers PROPERTIES TIMEOUT 900)
 endif()
 
-# 300 programs, each compiled after a random order of passes and after one pass alone; `make test-passes` runs 20,000.
+# 300 programs, each compiled after a random order of passes and after one pass alone; `make test-passes` runs 100,000.
 if(TARGET relay_fuzz_passes)
   relay_add_test(fuzz_passes 30 relay_fuzz_passes --cases 300)
 endif()

@@ -4,6 +4,7 @@ accepts, NaN in pools, integer images, lengths of sequences."""
 import numpy as np
 import pytest
 from onnx import ValueInfoProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import relay
 
@@ -49,6 +50,20 @@ def test_tile(repeats):
     nodes = [node("Tile", ["x", "r"], ["y"]), node("ReduceSum", ["y", "a"], ["s"], keepdims=0)]
     model = model_of(nodes, {"x": ("float32", [5, 2])}, ["y", "s"], {"r": list(repeats), "a": [1]})
     expect(model, [x], [np.tile(x, repeats), np.tile(x, repeats).sum(1)])
+
+
+@pytest.mark.parametrize("slopes", ((), (4,), (3, 1), (2, 3, 4)))
+def test_prelu_multiplies_zeros_by_their_slopes(slopes):
+    """As ONNX's reference: the sign of a zero, and NaN, depend on the slope. One slope a channel, and one an element."""
+    x = np.tile(np.array([-0.0, 0.0, -2, 2, np.nan, -np.inf], "float32"), 4).reshape(2, 3, 4)
+    slope = np.resize(np.array([np.nan, -0.5, np.inf, 0, -0.0], "float32"), slopes)
+    inputs = {"x": ("float32", x.shape), "s": ("float32", slopes)}
+    model = model_of([node("PRelu", ["x", "s"], ["y"])], inputs, ["y"])
+    with np.errstate(invalid="ignore"):
+        [want] = ReferenceEvaluator(model).run(None, {"x": x, "s": slope})
+    for got in (*results(model, x, slope), relay.evaluate(relay.load(model), [x, slope])):
+        np.testing.assert_array_equal(got, want)
+        np.testing.assert_array_equal(np.signbit(got[~np.isnan(want)]), np.signbit(want[~np.isnan(want)]))
 
 
 @pytest.mark.parametrize("extent", (0, 1, 3, 6))

@@ -36,7 +36,7 @@ def model(tmp_path):
 
 
 def run(*words, fails=False):
-    result = subprocess.run([RELAY, *map(str, words)], capture_output=True, text=True)
+    result = subprocess.run([RELAY, *map(str, words)], capture_output=True, text=True, timeout=120)
     assert (result.returncode != 0) == fails, result.stderr
     return result
 
@@ -156,7 +156,14 @@ def test_damage_is_repaired(model, folder):
     assert from_cache(run("run", model))
     artifact.unlink()
     assert not from_cache(run("run", model))
+    artifact.unlink()
+    os.mkfifo(artifact)  # whose writer never comes
+    assert not from_cache(run("run", model))
+    assert from_cache(run("run", model))
     (folder / "index.db").write_bytes(b"no database" * 1000)
+    assert not from_cache(run("run", model))
+    (folder / "index.db").unlink()
+    os.mkfifo(folder / "index.db")
     assert not from_cache(run("run", model))
     assert from_cache(run("run", model))
 

@@ -237,6 +237,30 @@ def @main(%x: Tensor[(3, 4), float32]) -> Tensor[(3, 4), float32] {{
             np.testing.assert_allclose(relay.compile(given, executor=executor)(x), want, rtol=1e-6)
 
 
+# Primitive functions that take or return constants.
+CONSTANTS_OF_GROUPS = {
+    "an argument": "%0 = fn (%a: Tensor[(3, 4), float32], %s: float32, Primitive=1) { multiply(%a, %s) }; "
+    '%1 = fn (%b: Tensor[(3, 4), float32], Primitive=1) { on_device(%b, virtual_device="cpu:1") }; '
+    "exp(%1(%0(%x, 0.5f)))",
+    "a result": '%0 = fn (Primitive=1) { device_copy(0.5f, src_virtual_device="cpu:0", dst_virtual_device="cpu:1") }; '
+    'exp(on_device(multiply(%x, %0()), virtual_device="cpu:1"))',
+    "a result beside a parameter": "%0 = fn (%a: Tensor[(3, 4), float32], Primitive=1) { "
+    'device_copy(0.5f, src_virtual_device="cpu:0", dst_virtual_device="cpu:1") }; '
+    'exp(on_device(multiply(%x, %0(%x)), virtual_device="cpu:1"))',
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("body", CONSTANTS_OF_GROUPS.values(), ids=CONSTANTS_OF_GROUPS)
+def test_constants_of_groups(body, executor):
+    mod = relay.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(3, 4), float32]) {{ {body} }}')
+    x = image((3, 4))
+    for level in range(4):
+        model = relay.compile(mod, executor=executor, opt_level=level)
+        assert copies(model)[AWAY, HERE] == (1, 48)
+        np.testing.assert_allclose(model(x), np.exp(x / 2), rtol=1e-6)
+
+
 def test_an_artifact_keeps_its_devices(tmp_path):
     model = relay.compile(network(), devices={"nn.conv2d": AWAY})
     model.save(tmp_path / "model.rart")

@@ -470,6 +470,16 @@ def test_products_of_groups():
             same(model(x, w, torch.tensor(ends)), Experts()(x, w, torch.tensor(ends)))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_deviations_whose_squares_overflow(dtype):
+    x = (f(3, 40) * 1e20).to(dtype)
+    module = Calls(lambda x: (x.std(1), x.std(), x.std(0, unbiased=False, keepdim=True)))
+    got = relay.compile(relay.from_pytorch(module, (x,)))(x)
+    for one, other in zip(got, module(x), strict=True):
+        rtol = 1e-6 if dtype == torch.float32 else 2**-7
+        torch.testing.assert_close(torch.as_tensor(one).float(), other.float(), rtol=rtol, atol=0)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
     """PyTorch computes places between pixels in halves: here results are within their rounding of the exact ones."""

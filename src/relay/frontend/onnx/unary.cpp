@@ -248,7 +248,7 @@ Values PRelu(Convert& c) {
     for (const ir::Dim& d : c.shape(slope)) slopes = slopes * d;
     return {c.emit("nn.prelu", {x, c.reshape(slope, {slopes})}, {{"axis", axis}})};
   }
-  return {c.emit("where", {c.emit("less", {x, c.scalar(0, c.dtype(x))}), c.multiply(x, slope), x})};
+  return {c.emit("where", {c.emit("greater", {x, c.scalar(0, c.dtype(x))}), x, c.multiply(x, slope)})};
 }
 
 // Bounds are attributes before opset 11 and optional inputs since then.

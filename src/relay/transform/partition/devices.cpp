@@ -45,7 +45,9 @@ const Call* device_copy_of(const Call& call) {
   if (f && !f->is_primitive()) return nullptr;
   const Call* inner = f ? as<Call>(f->body) : &call;
   const Op* op = inner ? as<Op>(inner->callee) : nullptr;
-  return op && op->name == "device_copy" ? inner : nullptr;
+  if (!op || op->name != "device_copy") return nullptr;
+  // A function that copies a constant of its own has no argument to transfer: it is a kernel on the constant's device.
+  return !f || (f->params.size() == 1 && inner->args[0] == Expr(f->params[0])) ? inner : nullptr;
 }
 
 }  // namespace relay::transform

@@ -20,7 +20,8 @@ namespace relay::transform {
 // an error.
 Result<std::optional<DeviceName>> device_of(const std::string& name, const Span& span);
 
-// The call of device_copy that a call is, or that is all that the primitive function does that it calls; else null.
+// The call of device_copy that a call is, or the one with which the primitive function that it calls copies its only
+// argument; else null.
 const ir::Call* device_copy_of(const ir::Call& call);
 
 // The placement of calls that the program itself does not place.

@@ -117,12 +117,12 @@ class Marks {
 
   Expr with_marks(const Expr& before, const Expr& now) const {
     const Call* c = as<Call>(now);
-    const bool is_operator = c && c->callee->kind == ExprKind::Op;
+    const bool is_kernel = c && (c->callee->kind == ExprKind::Op || is_closed(c->callee));
     const DeviceName* device = device_of_operator(before);
     Exprs children, before_children;
     for_each_child(before, [&](const Expr& child) { before_children.push_back(child); });
     for_each_child(now, [&](const Expr& child) {
-      Expr marked = use(before_children[children.size()], child, is_operator);
+      Expr marked = use(before_children[children.size()], child, is_kernel);
       if (now->kind == ExprKind::If && children.empty()) marked = mark(marked, host(), Fixes::Result);
       if (device && child != c->callee) marked = from_anywhere(marked);
       children.push_back(std::move(marked));
