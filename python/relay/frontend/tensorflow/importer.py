@@ -21,6 +21,7 @@ from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
 from .known import fold
 from .scope import Scope
+from . import texts
 from .table import ASSIGNS, CONVERTERS, FOR_INFERENCE, way_out
 from .variables import Variables
 
@@ -37,7 +38,7 @@ class Importer:
         self.problems, self.fates = Problems("the TensorFlow model", OTHER), Fates()
         self.graph = main_graph(model.graph, model.name)
         self.functions, self._bodies = functions_of(model.graph, model.name), {}
-        self.variables = Variables(self)
+        self.variables, self.words = Variables(self), texts.Words()
         self.main = Scope(self.graph, {})
         self._converted = self._depth = 0
         self._folded, self._shared = {}, {}
@@ -172,6 +173,8 @@ class Importer:
                 f"it has the attribute `{newer[0]}`, which its operator does not have in TensorFlow 2.21",
                 "save the model with that version, or leave the attribute out",
             )
+        if any(texts.is_text(one) for one in c.inputs):
+            return texts.convert(c, function, fold)
         known = fold(c)
         return function(c) if known is None else known
 

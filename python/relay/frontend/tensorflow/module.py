@@ -13,6 +13,7 @@ from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
 from .importer import Importer
+from .texts import Text, is_text
 from .tensors import dtype_name, sizes
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
@@ -38,6 +39,9 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
         """Makes the parameter of an input, and its value in the graph."""
         param = _param(one, shapes.get(one.name), entry is not None, channels_first)
         params[one.name] = param
+        if one.dtype == "string":
+            importer.words.inputs.append(one.name)
+            return Text(param)
         return _ordered(param, channels_first, to_model=True)
 
     if entry is None:
@@ -75,6 +79,8 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
         infer_expr(one)
     ordered = _in_graph_order(params, entry, importer)
     main = Function(ordered, results[0] if len(results) == 1 else Tuple(results))
+    for name, value in importer.words.attrs().items():
+        main = main.with_attr(name, value)
     attrs = importer.fates.attrs({"main": main}) | {
         "input_names": [one.name_hint for one in ordered], "output_names": _unique(names)
     }  # fmt: skip
@@ -101,7 +107,10 @@ def _unique(names: list[str]) -> list[str]:
 def _result(importer: Importer, value, name: str) -> Expr | None:
     if value is FAILED:
         return None
-    if isinstance(value, Known) and value.dtype != "string":
+    if is_text(value):
+        importer.words.outputs.append(name)
+        return importer.words.expr(value)
+    if isinstance(value, Known):
         return value.expr()
     if isinstance(value, Expr):
         return value
@@ -190,12 +199,12 @@ def _param(one: Input, given, is_signature: bool, channels_first: bool) -> Expr:
         shape = given_sizes(one.name, given, shape, 0)
     if shape is None:
         raise without_shape(one.name)
-    if one.dtype in ("string", "resource", "variant", "complex64", "complex128"):
+    if one.dtype in ("resource", "variant", "complex64", "complex128"):
         raise Refused(f"the input `{one.name}` is of the type {one.dtype}", "compute it before the model: pass numbers")
     dims = named(one.name, shape, is_signature)
     if channels_first and len(dims) in (4, 5):
         dims = [dims[0], dims[-1], *dims[1:-1]]
-    return var(one.name, shape=dims, dtype=one.dtype)
+    return var(one.name, shape=dims, dtype="int64" if one.dtype == "string" else one.dtype)
 
 
 def _in_order(sizes_: list, channels_first: bool) -> list:

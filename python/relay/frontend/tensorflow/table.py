@@ -14,9 +14,11 @@ from . import (
     linear,
     lists,
     norm,
+    quantized,
     reduce,
     sources,
     sparse,
+    tables,
     windows,
 )
 from . import shape as shapes
@@ -180,7 +182,7 @@ _SOURCES = {
 
 CONVERTERS = {
     **_SAME, **_NOTHING, **_ELEMENTS, **_REDUCTIONS, **_LAYERS, **_SHAPES, **_INDICES, **_IMAGES,
-    **_COMPLEX, **_CONTROL, **_SOURCES,
+    **_COMPLEX, **_CONTROL, **_SOURCES, **quantized.CONVERTERS, **tables.CONVERTERS,
 }  # fmt: skip
 
 _STRINGS = ("it works on texts", "compute it before the model, and pass numbers")
