@@ -27,6 +27,7 @@ import tensorflow as tf  # noqa: E402
 import tensorflow_cases  # noqa: E402
 import tensorflow_control_cases  # noqa: E402
 import tensorflow_models  # noqa: E402
+import tensorflow_quantized_cases  # noqa: E402, F401
 import tensorflow_shape_cases  # noqa: E402, F401
 from old_operators import OLD  # noqa: E402
 from relay.frontend.tensorflow import import_content  # noqa: E402

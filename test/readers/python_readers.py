@@ -1,6 +1,7 @@
+#!/usr/bin/env python3
 """The readers of models that are written in Python, for fuzzing: their files, how each is changed, and planted faults.
 
-    python_readers.py READER [arguments of libFuzzer]
+    RELAY_READER=mxnet python_readers.py [arguments of libFuzzer]
 
 A case is the files of a model, one after the other, each with its length before it (u32, little-endian). The last one
 is the shapes of the inputs, JSON. `readers.py` runs this program; it needs atheris, from build/test-fuzz.
@@ -264,11 +265,12 @@ def crossed(name: str, first: bytes, second: bytes, most: int, rng: random.Rando
 
 
 def main() -> None:
-    name, arguments = sys.argv[1], [sys.argv[0], *sys.argv[2:]]
+    name = os.environ["RELAY_READER"]  # not an argument: libFuzzer starts this program again, with its own ones
     sys.path.insert(0, str(ROOT / "build" / "test-fuzz"))
     import atheris
 
-    with atheris.instrument_imports(include=["relay.frontend"]):
+    parts = ["shared", READERS[name].module, *(["stablehlo"] if name == "oneflow" else [])]
+    with atheris.instrument_imports(include=[f"relay.frontend.{one}" for one in parts]):
         import relay  # noqa: F401
 
         importlib.import_module(f"relay.frontend.{READERS[name].module}.graph")
@@ -290,7 +292,7 @@ def main() -> None:
         return crossed(name, bytes(first), bytes(second), most, random.Random(seed))
 
     with planted(name) if os.environ.get("RELAY_PLANTED") else contextlib.nullcontext():
-        atheris.Setup(arguments, one, custom_mutator=mutated, custom_crossover=joined)
+        atheris.Setup(sys.argv, one, custom_mutator=mutated, custom_crossover=joined)
         atheris.Fuzz()
 
 

@@ -4,6 +4,7 @@ installed in build/test-* (make test-frontends), and what the hostile kinds begi
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -19,11 +20,21 @@ sys.path += [str(ROOT / "test" / "hostile"), str(FRONTENDS)]
 import numpy as np  # noqa: E402
 from python_readers import CORE_ML_MANIFEST, READERS, packed  # noqa: E402
 
+SEEDS = ROOT / "build" / "fuzz" / "seeds"
 
-def of(reader: str, largest: int) -> list[bytes]:
-    """The cases of at most `largest` bytes, each once."""
-    made = {packed([*files, json.dumps(shapes).encode()]) for files, shapes in globals()[f"_{reader}"]()}
-    return sorted(one for one in made if len(one) <= largest)
+
+def of(reader: str, largest: int, most: int = 120) -> list[bytes]:
+    """The cases of at most `largest` bytes, each once, and at most `most` of them, chosen by a fixed seed.
+
+    They are kept in build/fuzz/seeds, because some frameworks take minutes to write them."""
+    folder = SEEDS / reader
+    if not folder.is_dir():
+        made = {packed([*files, json.dumps(shapes).encode()]) for files, shapes in globals()[f"_{reader}"]()}
+        folder.mkdir(parents=True)
+        for place, one in enumerate(sorted(made)):
+            (folder / f"{place:04}").write_bytes(one)
+    held = [path.read_bytes() for path in sorted(folder.iterdir()) if path.stat().st_size <= largest]
+    return held if len(held) <= most else random.Random(0).sample(held, most)
 
 
 def _folder(place: pathlib.Path, reader: str) -> list[bytes]:
@@ -247,7 +258,8 @@ def _coreml():
         for at, (form, program) in enumerate(
             (form, one) for form in ("mlprogram", "neuralnetwork") for one in _mil_programs()
         ):
-            model = ct.convert(program, convert_to=form, compute_precision=ct.precision.FLOAT32)
+            how = {"compute_precision": ct.precision.FLOAT32} if form == "mlprogram" else {}
+            model = ct.convert(program, convert_to=form, **how)
             place = pathlib.Path(folder, str(at))
             if form == "mlprogram":
                 model.save(str(place / "net.mlpackage"))

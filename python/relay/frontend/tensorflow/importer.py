@@ -14,14 +14,13 @@ from ..shared.folded import folded
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from ..shared.values import FAILED, Function, Known, constant
-from . import control1
+from . import control1, texts
 from .attributes import unknown
 from .conversion import Conversion, is_failed
 from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
 from .known import fold
 from .scope import Scope
-from . import texts
 from .table import ASSIGNS, CONVERTERS, FOR_INFERENCE, way_out
 from .variables import Variables
 

@@ -12,9 +12,10 @@ from ..shared.values import FAILED, Absent, Complex, Known
 from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
+from .image import is_picture
 from .importer import Importer
-from .texts import Text, is_text
 from .tensors import dtype_name, sizes
+from .texts import Text, is_text
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
 # Nodes without a result that a user wants: they are left out, though nothing reads them.
@@ -37,6 +38,8 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
 
     def make(one: Input):
         """Makes the parameter of an input, and its value in the graph."""
+        if one.dtype == "string" and is_picture(importer.graph, one.ref.name):
+            one = pixels_of(one, shapes)
         param = _param(one, shapes.get(one.name), entry is not None, channels_first)
         params[one.name] = param
         if one.dtype == "string":
@@ -85,6 +88,16 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
         "input_names": [one.name_hint for one in ordered], "output_names": _unique(names)
     }  # fmt: skip
     return IRModule({"main": main}, attrs=attrs)
+
+
+def pixels_of(one: Input, shapes: dict) -> Input:
+    """Returns the input for the pixels of a picture, whose bytes the model reads."""
+    if one.name not in shapes:
+        raise Refused(
+            f"the input `{one.name}` is the bytes of a picture",
+            f"read the picture before the model, and pass its pixels: --shape {one.name}=HEIGHT,WIDTH,3",
+        )
+    return Input(one.name, one.ref, "uint8", [-1, -1, -1])
 
 
 def _in_graph_order(params: dict, entry, importer: Importer) -> list[Expr]:

@@ -57,11 +57,7 @@ def _numbers(x: Expr, low: Expr, high: Expr) -> Expr:
     step = op.divide(_real(1), _scale(low, high, dtype))
     begin = op.multiply(_away(op.divide(low, step)), step)
     made = op.add(begin, op.multiply(op.subtract(_real(x), _real(least)), step))
-    return op.where(op.equal(low, high), op.zeros_like(made) if _rank(made) == 0 else op.add(op.multiply(made, _real(0)), low), made)  # noqa: E501
-
-
-def _rank(x: Expr) -> int:
-    return len(shape_of(x))
+    return op.where(op.equal(low, high), low, made)
 
 
 def _range(c: Conversion, place: int) -> tuple[Expr, Expr]:
@@ -77,10 +73,6 @@ def _range(c: Conversion, place: int) -> tuple[Expr, Expr]:
 
 def _results(x: Expr, dtype: str, low: Expr, high: Expr) -> list[Expr]:
     return [cast(x, dtype), cast(low, "float32"), cast(high, "float32")]
-
-
-def _result_type(c: Conversion, name: str, otherwise: str) -> str:
-    return c(name, otherwise)
 
 
 # --- from numbers to integers, and back -------------------------------------------------------------------------------
@@ -199,7 +191,7 @@ def matmul(c: Conversion):
     a, b = _centred(c.x, *first), _centred(c.expr(1), *second)
     a = op.transpose(a) if c("transpose_a", False) else a
     b = op.transpose(b) if c("transpose_b", False) else b
-    return _of_product(c, op.matmul(a, b), first, second)
+    return _of_product(c, op.nn.matmul(a, b), first, second)
 
 
 def product(c: Conversion):

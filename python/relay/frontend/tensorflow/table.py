@@ -146,6 +146,7 @@ _IMAGES = {
     "NonMaxSuppressionV2": image.non_max_suppression(None), "NonMaxSuppressionV3": image.non_max_suppression(4),
     "NonMaxSuppressionV4": image.non_max_suppression_v4, "NonMaxSuppressionV5": image.non_max_suppression_v5,
     "CombinedNonMaxSuppression": image.combined_non_max_suppression,
+    **dict.fromkeys(("DecodeBmp", "DecodeImage", "DecodeJpeg", "DecodePng"), image.decoded),
 }  # fmt: skip
 _COMPLEX = {
     "Complex": complexes.of_parts, "Real": complexes.part(0), "Imag": complexes.part(1),

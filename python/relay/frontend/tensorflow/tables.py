@@ -127,7 +127,8 @@ def _asset(c: Conversion, ref: Ref) -> str:
     names = {ref.name}
     if ref.index < 0:  # the argument of a function: the node that the main graph passes
         value = scope.arguments[ref.name]
-        names = {name for name, found in c.importer.main.values.items() if found is not FAILED and any(one is value for one in found)}
+        made = {name: one for name, one in c.importer.main.values.items() if one is not FAILED}
+        names = {name for name, results in made.items() if any(one is value for one in results)}
     file = next((model.assets[name] for name in names if name in model.assets), None)
     if file is None:
         raise told("bad_model", f"{c.node} reads a file that {model.name} does not list among its assets",
