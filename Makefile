@@ -199,6 +199,7 @@ test-frontends: setup product build/test-frontends/ready build/test-keras/ready 
 	@$(PYTHON) test/frontends/mxnet_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/coreml_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/paddle_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/counts.py
 
 build/site-tools/ready: dev/requirements-site.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<

@@ -45,7 +45,7 @@ def _two(x, y, low=-1.0):
 def _convolution(x, y):
     (a, b), (a_low, a_high, b_low, b_high) = _two(x, y)
     return plain(raw.QuantizedConv2D(input=a, filter=b, min_input=a_low, max_input=a_high, min_filter=b_low,
-                                     max_filter=b_high, strides=[1, 2, 1, 1], padding="SAME"))  # fmt: skip
+                                     max_filter=b_high, strides=[1, 2, 2, 1], padding="SAME"))  # fmt: skip
 
 
 @case("QuantizedConv2D shrunk", [f(1, 6, 5, 3), f(3, 3, 3, 4, low=-1, high=1)], tolerance=STEP)
@@ -74,15 +74,16 @@ def _requantised(x, y):
     return plain(found)
 
 
+# An element that QuantizeV2 rounds to the other side shows in sums, whose range has no smaller scale.
 for _op in ("QuantizedMul", "QuantizedAdd"):
 
-    @case(_op, [f(3, 5), f(5, low=-1, high=1)], tolerance=1e-4)
+    @case(_op, [f(3, 5), f(5, low=-1, high=1)], tolerance=1e-2 if _op == "QuantizedAdd" else 1e-4)
     def _elements(x, y, op=_op):
         (a, b), (a_low, a_high, b_low, b_high) = _two(x, y)
         return plain(getattr(raw, op)(x=a, y=b, min_x=a_low, max_x=a_high, min_y=b_low, max_y=b_high))
 
 
-@case("QuantizedBiasAdd", [f(3, 5), f(5, low=-1, high=1)], tolerance=1e-4)
+@case("QuantizedBiasAdd", [f(3, 5), f(5, low=-1, high=1)], tolerance=1e-2)
 def _bias(x, y):
     (a, b), (a_low, a_high, b_low, b_high) = _two(x, y)
     return plain(raw.QuantizedBiasAdd(input=a, bias=b, min_input=a_low, max_input=a_high, min_bias=b_low,

@@ -200,18 +200,23 @@ def product(c: Conversion):
     return _of_product(c, op.multiply(_centred(c.x, *first), _centred(c.expr(1), *second)), first, second)
 
 
-def added(c: Conversion):
-    """QuantizedAdd and QuantizedBiasAdd(x, y, the range of each): in a range that is 2^14 times as wide."""
-    first, second = _range(c, 2), _range(c, 4)
-    largest = op.maximum(op.maximum(first[1], op.negative(first[0])),
-                         op.maximum(second[1], op.negative(second[0])))  # fmt: skip
-    high = _real(cast(op.multiply(largest, _real(1 << 14)), "float32"))
-    low = op.negative(high)
-    x, y = (
-        cast(_integers(_numbers(c.expr(place), *range_), low, high, "int32"), "int32")
-        for place, range_ in ((0, first), (1, second))
-    )
-    return [op.add(x, y), cast(low, "float32"), cast(high, "float32")]
+def added(bits: int):
+    """Returns the converter of QuantizedAdd or QuantizedBiasAdd(x, y, the range of each). The range of the sum is
+    2^bits times as wide as the wider one of both."""
+
+    def convert(c: Conversion):
+        first, second = _range(c, 2), _range(c, 4)
+        largest = op.maximum(op.maximum(first[1], op.negative(first[0])),
+                             op.maximum(second[1], op.negative(second[0])))  # fmt: skip
+        high = _real(cast(op.multiply(largest, _real(1 << bits)), "float32"))
+        low = op.negative(high)
+        x, y = (
+            cast(_integers(_numbers(c.expr(place), *range_), low, high, "int32"), "int32")
+            for place, range_ in ((0, first), (1, second))
+        )
+        return [op.add(x, y), cast(low, "float32"), cast(high, "float32")]
+
+    return convert
 
 
 # --- others -----------------------------------------------------------------------------------------------------------
@@ -274,7 +279,7 @@ def concat(c: Conversion):
 CONVERTERS = {
     "QuantizeV2": quantize, "Dequantize": dequantize, "Requantize": requantize, "RequantizationRange": used_range,
     "QuantizeDownAndShrinkRange": shrunk, "QuantizedConv2D": convolution, "QuantizedMatMul": matmul,
-    "QuantizedMul": product, "QuantizedAdd": added, "QuantizedBiasAdd": added, "QuantizedRelu": relu(None),
+    "QuantizedMul": product, "QuantizedAdd": added(14), "QuantizedBiasAdd": added(17), "QuantizedRelu": relu(None),
     "QuantizedRelu6": relu(6.0), "QuantizedMaxPool": max_pool, "QuantizedAvgPool": average_pool,
     "QuantizedReshape": reshape, "QuantizedConcat": concat,
 }  # fmt: skip
