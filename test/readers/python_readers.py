@@ -85,6 +85,12 @@ def _unchecked_shape(about):
     return about["shape"][-1]["dim"]
 
 
+def _unchecked_json(name, part, content):
+    """keras.file._json, without its checks."""
+    return json.loads(content)
+
+
+JSON = ("keras.file", "_json", _unchecked_json)
 VARINT = ("shared.wire", "varint", _unchecked_varint)
 TAKE = ("shared.binary", "Reader.take", _unchecked_take)
 
@@ -108,9 +114,9 @@ CORE_ML_MANIFEST = json.dumps({
 READERS = {
     "keras": Reader(
         "keras", {"config.json": changed_json, "metadata.json": changed_json, "model.weights.h5": changed_bytes},
-        ("keras.graph", "MOST_CALLS", 1 << 60), "net.keras", _archive,
+        JSON, "net.keras", _archive,
     ),
-    "keras_h5": Reader("keras", {"net.h5": changed_bytes}, ("keras.file", "_depth", lambda text: 1 // 0)),
+    "keras_h5": Reader("keras", {"net.h5": changed_bytes}, JSON),
     "tensorflow": Reader("tensorflow", {"net.pb": changed_message}, VARINT),
     "saved_model": Reader(
         "tensorflow",
@@ -192,22 +198,26 @@ def read(name: str, case: bytes) -> str:
             importer.import_file(os.path.join(folder, reader.path or next(iter(files))), _shapes(shapes))
             kind = "model"
         except relay.CompileError as error:
-            kind = _kind_of(error)
+            kind = _kind_of(name, error)
     used = time.process_time() - begin
     if used > SECONDS:
         raise Fault(f"it takes {used:.1f} s of CPU time")
     return kind
 
 
+# Keras's reader turns every exception into a diagnostic, because h5py raises nearly any. These are its own.
+_OWN_MISTAKES = ("AttributeError", "IndexError", "TypeError", "UnboundLocalError", "ZeroDivisionError")
 _UNEXPLAINED = re.compile(r"cannot be (?:read|imported):? \(?(\w*(?:Error|Exception|Iteration))\b")
 
 
-def _kind_of(error) -> str:
+def _kind_of(name: str, error) -> str:
     """The code of a diagnostic, and the exception behind it if the reader does not explain that itself."""
     text = str(error)
     if "help:" not in text or "Traceback" in text:
         raise Fault(f"a diagnostic without a way out: {text}") from error
     hidden = _UNEXPLAINED.search(text)
+    if hidden and READERS[name].module == "keras" and hidden[1] in _OWN_MISTAKES:
+        raise Fault(f"an exception of the reader itself: {text}") from error
     first = re.sub(r"[`'\"].*?[`'\"]|\d+|/\S+", "_", text.splitlines()[0])[:90]
     return f"{hidden[1]} | {first}" if hidden else first
 

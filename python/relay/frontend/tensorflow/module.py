@@ -146,10 +146,17 @@ def _entry(model: Model, outputs, signature: str | None):
     if signature not in found:
         raise wrong_input(f"{model.name} has no signature `{signature}`", f"it has {', '.join(sorted(found))}")
     chosen = found[signature]
-    inputs = [
-        Input(name, ref_of(info.name, f"the input `{name}`"), dtype_name(info.dtype), sizes(info.tensor_shape))
-        for name, info in sorted(chosen.inputs.items())
-    ]
+    if chosen is None or None in (*chosen.inputs.values(), *chosen.outputs.values()):
+        raise told("bad_model", f"the signature `{signature}` of {model.name} has an input or output without a tensor",
+                   "save the model again with TensorFlow")  # fmt: skip
+    try:
+        inputs = [
+            Input(name, ref_of(info.name, f"the input `{name}`"), dtype_name(info.dtype), sizes(info.tensor_shape))
+            for name, info in sorted(chosen.inputs.items())
+        ]
+    except Refused as reason:
+        what = f"the signature `{signature}` of {model.name} cannot be read: {reason}"
+        raise told("unsupported_operator", what, reason.help) from reason
     names = sorted(chosen.outputs)
     refs = [ref_of(chosen.outputs[name].name, f"the output `{name}`") for name in names]
     if outputs is not None:
