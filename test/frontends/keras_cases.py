@@ -29,6 +29,7 @@ class Case:
     build: Callable  # makes the model
     inputs: Callable  # rng -> arrays
     forms: tuple = (".keras", ".h5", "live")
+    is_old: bool = False  # of a layer that Keras 3 has no more
 
 
 def floats(*shapes, low=-2.0, high=2.0):
@@ -39,7 +40,7 @@ def integers(most, *shapes):
     return lambda rng: [rng.integers(0, most, shape).astype(np.int32) for shape in shapes]
 
 
-def layer(name, make, *shapes, inputs=None, dtype="float32", forms=Case.forms, **call):
+def layer(name, make, *shapes, inputs=None, dtype="float32", forms=Case.forms, is_old=False, **call):
     """A model of one layer on inputs of these shapes, with the batch."""
 
     def build():
@@ -47,7 +48,7 @@ def layer(name, make, *shapes, inputs=None, dtype="float32", forms=Case.forms, *
         made = make()
         return keras.Model(given, made(given[0] if len(given) == 1 else given, **call))
 
-    CASES.append(Case(name, build, inputs or floats(*shapes), forms))
+    CASES.append(Case(name, build, inputs or floats(*shapes), forms, is_old))
 
 
 def graph(name, function, *shapes, inputs=None, dtype="float32", forms=Case.forms):
@@ -213,6 +214,16 @@ def merges():
     layer("Dot normalised", lambda: L.Dot(-1, normalize=True), (2, 4, 5), (2, 3, 5))
 
 
+# Layers that change images in training only, with their arguments.
+RANDOM_IMAGES = {
+    "AugMix": (), "CutMix": (), "MixUp": (), "RandAugment": (), "RandomColorDegeneration": (0.5,),
+    "RandomColorJitter": ((0, 255), 0.5, 0.5, 0.5, 0.5), "RandomCrop": (5, 4), "RandomElasticTransform": (),
+    "RandomErasing": (), "RandomGaussianBlur": (), "RandomGrayscale": (), "RandomHue": (0.5,), "RandomInvert": (),
+    "RandomPerspective": (), "RandomPosterization": (4,), "RandomSaturation": (0.5,), "RandomSharpness": (0.5,),
+    "RandomShear": (0.5, 0.5),
+}  # fmt: skip
+
+
 def preprocessing():
     layer("Rescaling", lambda: L.Rescaling(1 / 127.5, -1), IMAGE)
     layer("Resizing bilinear", lambda: L.Resizing(5, 11), IMAGE)
@@ -234,6 +245,10 @@ def preprocessing():
         arguments = () if name == "RandomFlip" else (0.2, 0.2) if name == "RandomTranslation" else (0.2,)
         forms = (".keras", "live") if name == "RandomBrightness" else Case.forms  # Keras cannot write it to .h5
         layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=forms)
+    for name, arguments in RANDOM_IMAGES.items():  # Keras cannot write all of them to .h5
+        layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=(".keras", "live"))
+    for name in ("RandomHeight", "RandomWidth"):
+        layer(name, lambda n=name: getattr(L, n)(0.2), IMAGE, is_old=True)
     for name in ("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout"):
         layer(name, lambda n=name: getattr(L, n)(0.5), (3, 8))
     for rank in (1, 2, 3):
@@ -359,6 +374,19 @@ def operations():
         "Selu": ops.selu, "Log1p": lambda x: ops.log1p(ops.exp(x)), "Triu": ops.triu, "Tril": lambda x:
         ops.tril(x, -1), "MaxPool": lambda x: ops.max_pool(x, 3, 2, "same"), "AveragePool": lambda x:
         ops.average_pool(x, 2),
+        "All": lambda x: ops.all(ops.greater(x, -1.5), axis=1), "Amax": lambda x: ops.amax(x, axis=1),
+        "Amin": lambda x: ops.amin(x, axis=1), "Arccos": lambda x: ops.arccos(x / 2),
+        "Arccosh": lambda x: ops.arccosh(x + 4), "Arcsin": lambda x: ops.arcsin(x / 2),
+        "Arctanh": lambda x: ops.arctanh(x / 3), "BroadcastTo": lambda x: ops.broadcast_to(x[:, :1], (2, 9, 6)),
+        "Copy": ops.copy, "Cosh": ops.cosh, "FullLike": lambda x: ops.full_like(x, 0.5), "HardShrink": ops.hard_shrink,
+        "HardSilu": ops.hard_silu, "HardTanh": ops.hard_tanh, "Isfinite": ops.isfinite, "Isinf": ops.isinf,
+        "Log": lambda x: ops.log(ops.abs(x) + 0.1), "Log10": lambda x: ops.log10(ops.abs(x) + 0.1),
+        "Log2": lambda x: ops.log2(ops.abs(x) + 0.1), "LogSigmoid": ops.log_sigmoid, "Mish": keras.activations.mish,
+        "Ravel": ops.ravel, "Rsqrt": lambda x: ops.rsqrt(ops.abs(x) + 0.1), "Sinh": ops.sinh,
+        "SoftShrink": ops.soft_shrink, "Softsign": ops.softsign, "SparsePlus": ops.sparse_plus,
+        "SparseSigmoid": ops.sparse_sigmoid, "Sqrt": lambda x: ops.sqrt(ops.abs(x)), "StopGradient": ops.stop_gradient,
+        "Tan": lambda x: ops.tan(x / 2), "TanhShrink": ops.tanh_shrink, "Trunc": ops.trunc,
+        "ZerosLike": ops.zeros_like,
     }  # fmt: skip
     for name, function in unary.items():
         graph(f"ops.{name}", function, SEQUENCE)
@@ -367,6 +395,9 @@ def operations():
         "Maximum": ops.maximum, "Minimum": ops.minimum, "Equal": ops.equal, "Less": ops.less,
         "Greater": ops.greater, "GreaterEqual": ops.greater_equal, "LogicalAnd": lambda a, b: ops.logical_and(
             ops.greater(a, 0), ops.greater(b, 0)),
+        "LogicalOr": lambda a, b: ops.logical_or(ops.greater(a, 0), ops.greater(b, 0)),
+        "LogicalXor": lambda a, b: ops.logical_xor(ops.greater(a, 0), ops.greater(b, 0)),
+        "LessEqual": ops.less_equal, "NotEqual": ops.not_equal,
     }  # fmt: skip
     for name, function in binary.items():
         graph(f"ops.{name}", function, SEQUENCE, SEQUENCE)
@@ -374,6 +405,8 @@ def operations():
                          " vector": ((2, 3, 4, 5), (2, 1, 5, 2))}.items():  # fmt: skip
         graph(f"ops.Matmul{name}", ops.matmul, a, b)
     graph("ops.Logaddexp", ops.logaddexp, SEQUENCE, SEQUENCE)
+    graph("ops.Dot", ops.dot, (2, 5), (5, 3))
+    graph("ops.Outer", ops.outer, (2, 5), (2, 4))
     heads = ((2, 5, 4, 3), (2, 7, 2, 3), (2, 7, 2, 3))
     graph("ops.DotProductAttention", ops.dot_product_attention, *heads)
     graph("ops.DotProductAttention causal", lambda x: ops.dot_product_attention(x, x, x, is_causal=True), heads[0])

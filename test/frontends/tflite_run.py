@@ -1,19 +1,16 @@
 """Compares Relay with LiteRT on the small models of test/python/tflite and on real ones from packages.
 
     make test-frontends                          all of them; writes the tables of docs/front-ends.md
-    test/frontends/tflite_run.py --only CONV     cases with this in their name; writes nothing
-    test/frontends/tflite_run.py --models        only the real models
+    test/frontends/tflite_run.py --only CONV     cases and models with this in their name; writes nothing
 
 LiteRT runs its reference kernels (BUILTIN_REF), or for operators that these lack its other ones, without delegates. The
 times of real models are those of LiteRT as its users run it, with its default delegate, on one thread as Relay.
 """
 
-import argparse
 import collections
 import pathlib
 import re
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "build" / "test-frontends"), str(ROOT / "test" / "python" / "tflite"), str(ROOT / "dev")]
@@ -26,7 +23,7 @@ import quantised_cases  # noqa: E402, F401
 import shape_cases  # noqa: E402, F401
 import window_cases  # noqa: E402, F401
 from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
-from report import write  # noqa: E402
+from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, best_times, difference, main  # noqa: E402
 
 import relay  # noqa: E402
 
@@ -34,8 +31,6 @@ MODELS = ["face_landmark", "iris_landmark", "face_detection_back", "face_detecti
           "face_detection_full_range_sparse", "basic_pitch_lite", "okay_nabu", "hey_jarvis", "hey_mycroft",
           "alexa", "star_trek_activation_phrase_v2"]  # fmt: skip
 STEPS = 60  # runs of a model with variables
-# Relative to the largest value: sums of up to thousands of products in float32, in another order.
-CLOSE, CLOSE_MODEL = 5e-6, 2e-4
 # The reference kernel leaves out the last neighbour of each channel; the other one, and TensorFlow, do not.
 WRONG_REFERENCE = {"LOCAL_RESPONSE_NORMALIZATION"}
 
@@ -64,18 +59,36 @@ def run(it, inputs):
     return [it.get_tensor(detail["index"]) for detail in it.get_output_details()]
 
 
-def as_list(result):
-    return [np.asarray(one) for one in (result if isinstance(result, (list, tuple)) else [result])]
+def known_to_reference():
+    """The names of the builtin operators that LiteRT registers a kernel for."""
+    from ai_edge_litert import schema_py_generated as schema
+
+    codes = {name: code for name, code in vars(schema.BuiltinOperator).items() if isinstance(code, int)}
+    return sorted(name for name, code in codes.items() if name != "CUSTOM" and _is_registered(schema, code))
 
 
-def difference(a, b):
-    """The largest difference: of integers as it is, of floats relative to the largest value of the reference."""
-    if a.shape != b.shape or a.dtype != b.dtype:
-        raise AssertionError(f"{a.dtype}{list(a.shape)} for {b.dtype}{list(b.shape)}")
-    if a.size == 0:
-        return 0.0
-    scale = max(np.abs(b).max(), 1e-30) if b.dtype.kind == "f" else 1
-    return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max() / scale)
+def _is_registered(schema, code):
+    """True if LiteRT finds a kernel for an operator: a model with it alone, without tensors."""
+    import flatbuffers
+
+    made = schema.ModelT()
+    made.version, made.buffers = 3, [schema.BufferT()]
+    held = schema.OperatorCodeT()
+    held.builtinCode, held.deprecatedBuiltinCode, held.version = code, min(code, 127), 1
+    operator, graph = schema.OperatorT(), schema.SubGraphT()
+    operator.opcodeIndex, operator.inputs, operator.outputs = 0, [], []
+    graph.tensors, graph.inputs, graph.outputs, graph.operators = [], [], [], [operator]
+    made.operatorCodes, made.subgraphs = [held], [graph]
+    builder = flatbuffers.Builder(256)
+    builder.Finish(made.Pack(builder), b"TFL3")
+    try:
+        Interpreter(
+            model_content=bytes(builder.Output()),
+            experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+        )
+    except Exception as error:
+        return "Didn't find op" not in str(error)
+    return True
 
 
 def forms_of(content):
@@ -91,44 +104,38 @@ def forms_of(content):
         yield op["op_name"], min(one_of, key=lambda name: (name == "bool", name))
 
 
-def run_cases(only):
-    """Compares all cases; returns the number of failures, and by operator the cases that agree in each type."""
-    agree = collections.defaultdict(collections.Counter)
-    failed = count = 0
+def largest(content, inputs, case):
+    """The largest difference of a case: of integers as it is, of floats relative to the largest value."""
+    wanted = run(reference(content, case.name), inputs)
+    ours = arrays(relay.compile(content)(*inputs, *case.states))
+    return max(difference(a, b) for a, b in zip(ours, wanted, strict=not case.states))
+
+
+def run_cases(whole):
+    """Compares all cases; counts those that agree by operator and type of data."""
+    tally, agree = Tally(), collections.defaultdict(collections.Counter)
     for case in lite_cases.CASES:
-        if only not in case.name:
-            continue
-        count += 1
-        content, inputs = case.model()
-        try:
-            wanted = run(reference(content, case.name), inputs)
-            ours = as_list(relay.compile(content)(*inputs, *case.states))
-            worst = max(difference(a, b) for a, b in zip(ours, wanted, strict=not case.states))
-        except Exception as error:
-            print(f"FAILED {case.name}: {str(error).strip()[:300]}")
-            failed += 1
-            continue
-        if worst > (0 if case.exact else CLOSE):
-            print(f"DIFFERS {case.name}: {worst:.2e}")
-            failed += 1
-            continue
-        for op, kind in set(forms_of(content)):
-            agree[op][kind] += 1
-    print(f"{count - failed} of {count} cases agree with LiteRT")
-    return failed, agree
-
-
-def best_times(calls, seconds=3.0):
-    """The least time of each call, in milliseconds; the calls take turns."""
-    best, end = [float("inf")] * len(calls), time.perf_counter() + seconds
-    for call in calls:
-        call()
-    while time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            begin = time.perf_counter()
-            call()
-            best[i] = min(best[i], time.perf_counter() - begin)
-    return [one * 1e3 for one in best]
+        if whole.wants(case.name):
+            content, inputs = case.model()
+            whole.case(
+                tally, case.name, lambda content=content, inputs=inputs, case=case: largest(content, inputs, case),
+                0 if case.exact else CLOSE, lambda content=content: forms_of(content),
+            )  # fmt: skip
+    for (op, kind), count in tally.agree.items():
+        agree[op][kind] += count
+    whole.told(tally, "cases agree with LiteRT")
+    imported = re.findall(
+        r"^RELAY_TFLITE\((\w+),", (ROOT / "src/relay/frontend/tflite/operators.def").read_text(), re.MULTILINE
+    )
+    rows = [f"| {op} | {', '.join(f'{kind} {n}' for kind, n in sorted(agree[op].items()))} |" for op in imported]
+    compared = [op for op in imported if agree[op]]
+    known = known_to_reference() if whole.is_whole else []
+    first = (
+        f"{len(imported)} operators are imported; {len(compared)} of them were compared. LiteRT runs {len(known)} "
+        f"builtin operators, and {len(set(known) & set(imported))} of these are imported."
+    )
+    whole.table("TFLite operators", "| operator | agrees with LiteRT: cases by type of data |", rows, [first])
+    whole.facts |= {"imported": sorted(imported), "compared": compared, "cases": tally.count, "reference": known}
 
 
 def run_model(name, path):
@@ -153,63 +160,28 @@ def run_model(name, path):
     for _ in range(STEPS if states else 3):
         inputs = [make(detail) for detail in details]
         wanted = run(it, inputs)
-        results = as_list(model(*inputs, *(states[n] for n in names[len(inputs) :])))
+        results = arrays(model(*inputs, *(states[n] for n in names[len(inputs) :])))
         states = dict(zip((port.name for port in model.outputs[outputs:]), results[outputs:], strict=True))
         worst = max(worst, *(difference(a, b) for a, b in zip(results, wanted, strict=False)))
     fast = interpreter(content, OpResolverType.AUTO, num_threads=1)
     ours, theirs = best_times(
         [lambda: model(*inputs, *(states[n] for n in names[len(inputs) :])), lambda: run(fast, inputs)]
     )
-    exact = details[0]["dtype"] != np.float32
-    good = worst == 0 if exact else worst < CLOSE_MODEL
-    print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}, {ours:.3f} ms, LiteRT {theirs:.3f} ms", flush=True)
+    if details[0]["dtype"] != np.float32 and worst:
+        raise AssertionError(f"integers differ: {worst:.1e}")
     size, error = f"{path.stat().st_size:,}", "0" if worst == 0 else f"{worst:.1e}"
-    return good, f"| {name} | {size} | {error} | {ours:.3f} | {theirs:.3f} |"
+    return worst, f"| {name} | {size} | {error} | {ours:.3f} | {theirs:.3f} |"
 
 
-def run_models(names):
-    failed, rows = 0, []
+def run_all(whole: Run):
+    run_cases(whole)
+    rows, names = [], [name for name in MODELS if whole.wants(name)]
     for name, path in zip(names, fetch_models.fetch(names), strict=True):
-        try:
-            good, row = run_model(name, path)
-            rows.append(row)
-        except Exception as error:
-            print(f"FAILED {name}: {str(error).strip()[:1500]}", flush=True)
-            good = False
-        failed += not good
-    return failed, rows
-
-
-def operators_table(agree):
-    text = (ROOT / "src/relay/frontend/tflite/operators.def").read_text()
-    imported = re.findall(r"^RELAY_TFLITE\((\w+),", text, re.MULTILINE)
-    lines = ["| operator | agrees with LiteRT: cases by type of data |", "| --- | --- |"]
-    for op in imported:
-        counts = ", ".join(f"{kind} {n}" for kind, n in sorted(agree.get(op, {}).items()))
-        lines.append(f"| {op} | {counts} |")
-    proven = sum(op in agree for op in imported)
-    return [f"{len(imported)} operators are imported; {proven} of them were compared.", "", *lines]
-
-
-def main():
-    parser = argparse.ArgumentParser(description="Compares TFLite models with LiteRT.")
-    parser.add_argument("--only", default="", help="cases and models with this in their name")
-    parser.add_argument("--models", action="store_true", help="only the real models")
-    arguments = parser.parse_args()
-    failed = 0
-    if not arguments.models:
-        failed, agree = run_cases(arguments.only)
-        if not arguments.only:
-            write("TFLite operators", operators_table(agree))
-    names = [name for name in MODELS if arguments.only in name]
-    missed, rows = run_models(names)
-    if not arguments.only:
-        machine = relay.compile(ROOT / "examples/tour/dense.relay").report["target"]["name"]
-        text = f"Times are the least of a run on one thread of a processor of the kind `{machine}`, in turn."
-        head = ["| model | bytes | largest difference | Relay, ms | LiteRT, ms |", "| --- | --- | --- | --- | --- |"]
-        write("TFLite models", [text, "", *head, *rows])
-    return failed + missed != 0
+        whole.network(rows, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
+    machine = relay.compile(ROOT / "examples/tour/dense.relay").report["target"]["name"]
+    text = f"Times are the least of a run on one thread of a processor of the kind `{machine}`, in turn."
+    whole.table("TFLite models", "| model | bytes | largest difference | Relay, ms | LiteRT, ms |", rows, [text])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("tflite", "Compares TFLite models with LiteRT.", run_all))

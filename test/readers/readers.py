@@ -3,6 +3,7 @@ undefined-behaviour sanitizers.
 
     make fuzz FUZZ_SECONDS=3600   each reader for so long; what is new for coverage goes to build/fuzz/corpus
     make fuzz-short               the kept corpus once, then each reader with a planted fault, which must be found
+    make fuzz-python              the readers that are written in Python (python_readers.py), by atheris; --python here
 
 A planted fault is a check of the reader that is left out (src/relay/base/fuzzing.h). `--merge` makes the kept corpus
 (corpus/READER) anew, as small as its coverage allows, of itself, of what fuzzing found and of seeds.py.
@@ -19,12 +20,18 @@ import sys
 import tempfile
 import time
 
+import python_readers
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = ROOT / "build" / "fuzz" / "bin"
 READERS = sorted(path.stem for path in HERE.glob("*.cpp"))
+PYTHON_READERS = sorted(python_readers.READERS)
 LARGEST = 12 << 10  # bytes of a kept case
+LARGEST_PYTHON = 32 << 10  # Keras's HDF5 files have 15 KiB and more
+# Readers in Python bound their own CPU time and address space (python_readers.py).
 LIMITS = ["-timeout=20", "-rss_limit_mb=3000", f"-max_len={2 * LARGEST}"]
+LIMITS_PYTHON = ["-timeout=300", "-rss_limit_mb=0", f"-max_len={2 * LARGEST_PYTHON}"]
 
 
 def fuzzer(reader, *arguments, planted=False, seconds=None):
@@ -36,12 +43,14 @@ def fuzzer(reader, *arguments, planted=False, seconds=None):
     if planted:
         environment["RELAY_PLANTED"] = "1"
     dictionary = HERE / f"{reader}.dict"
-    words = [
-        BIN / f"relay_read_{reader}",
-        *LIMITS,
-        f"-artifact_prefix={found / (reader + '-')}",
-        "-print_final_stats=1",
-    ]
+    words = [BIN / f"relay_read_{reader}", *LIMITS]
+    if reader in PYTHON_READERS:
+        words = [python_readers.__file__, *LIMITS_PYTHON]
+        outcomes = ROOT / "build" / "fuzz" / "outcomes" / f"{reader}.txt"
+        outcomes.parent.mkdir(parents=True, exist_ok=True)
+        search = f"{pathlib.Path(sys.executable).parent}:{environment['PATH']}"
+        environment |= {"RELAY_READER": reader, "RELAY_OUTCOMES": str(outcomes), "PATH": search}
+    words += [f"-artifact_prefix={found / (reader + '-')}", "-print_final_stats=1"]
     if dictionary.exists():
         words.append(f"-dict={dictionary}")
     if seconds:
@@ -83,16 +92,25 @@ def planted(reader, seconds):
 def fuzz(reader, seconds):
     grown = ROOT / "build" / "fuzz" / "corpus" / reader
     grown.mkdir(parents=True, exist_ok=True)
-    output, status = fuzzer(reader, grown, HERE / "corpus" / reader, seconds=seconds)
+    more = [folder for folder in (python_seeds_of(reader), HERE / "corpus" / reader) if folder and folder.is_dir()]
+    output, status = fuzzer(reader, grown, *more, seconds=seconds)
     runs, edges = figures(output)
     return status == 0, f"{reader}: {runs} executions, {edges} edges, in {seconds} s", output
 
 
+def python_seeds_of(reader):
+    """The folder of seeds of a reader in Python, if they were made; None for others."""
+    return ROOT / "build" / "fuzz" / "seeds" / reader if reader in PYTHON_READERS else None
+
+
 def merge(reader):
     """The kept corpus anew."""
-    sys.path.insert(0, str(HERE))
-    import seeds
+    if reader in PYTHON_READERS:
+        import python_seeds as seeds
+    else:
+        import seeds
 
+    largest = LARGEST_PYTHON if reader in PYTHON_READERS else LARGEST
     kept = HERE / "corpus" / reader
     with tempfile.TemporaryDirectory() as folder:
         made, smallest = pathlib.Path(folder) / "made", pathlib.Path(folder) / "smallest"
@@ -100,9 +118,9 @@ def merge(reader):
         sources = [path for path in (kept, ROOT / "build" / "fuzz" / "corpus" / reader) if path.exists()]
         for source in sources:
             for path in source.iterdir():
-                if path.stat().st_size <= LARGEST:
+                if path.stat().st_size <= largest:
                     shutil.copy(path, made)
-        for index, data in enumerate(seeds.of(reader, LARGEST)):
+        for index, data in enumerate(seeds.of(reader, largest)):
             (made / f"seed{index}").write_bytes(data)
         output, status = fuzzer(reader, "-set_cover_merge=1", smallest, made)
         if status == 0:
@@ -115,11 +133,12 @@ def merge(reader):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, help="fuzz each reader for so long")
-    parser.add_argument("--only", choices=READERS)
+    parser.add_argument("--only", choices=[*READERS, *PYTHON_READERS])
+    parser.add_argument("--python", action="store_true", help="the readers that are written in Python")
     parser.add_argument("--merge", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
-    readers = [args.only] if args.only else READERS
+    readers = [args.only] if args.only else PYTHON_READERS if args.python else READERS
     if args.merge:
         work = [(merge, reader) for reader in readers]
     elif args.seconds:

@@ -267,13 +267,13 @@ def test_everything_that_is_missing_is_named_at_once():
             placeholder("x", 2, 3),
             node("a", "FancyOp", "x", T=FLOAT),
             node("b", "OtherOp", "a", T=FLOAT),
-            node("c", "DecodeJpeg", "x"),
+            node("c", "DecodeGif", "x"),
             node("d", "Conv2D", "x", "b", T=FLOAT, strides=[1, 1, 1, 1], padding="SAME"),
             node("e", "FancyOp", "c", T=FLOAT),
         ]
     )
     text = refused(content, "the operator FancyOp (2 times), first in `a`", "the operator OtherOp, first in `b`")
-    assert "DecodeJpeg: it reads the bytes of a picture, first in `c`" in text
+    assert "DecodeGif: it reads the bytes of a picture, first in `c`" in text
 
 
 def test_problems_have_the_name_of_their_node():

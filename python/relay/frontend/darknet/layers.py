@@ -16,10 +16,11 @@ OTHER_SHAPE = "check the layers before it: DarkNet's own program prints the size
 
 def _scaled(c: Layer, x: Expr, bias: np.ndarray, scale: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> Expr:
     """Returns (x - mean) / (sqrt(variance) + 1e-6) * scale + bias; the constant is outside of the root."""
-    factor = scale / (np.sqrt(variance) + np.float32(1e-6))
+    with np.errstate(all="ignore"):  # of a damaged file: NaN, as DarkNet computes
+        factor = scale / (np.sqrt(variance) + np.float32(1e-6))
+        shift = bias - mean * factor
     around = [-1, 1, 1] if len(shape_of(x)) == 4 else [-1]
-    x = op.multiply(x, c.constant(factor.reshape(around)))
-    return op.add(x, c.constant((bias - mean * factor).reshape(around)))
+    return op.add(op.multiply(x, c.constant(factor.reshape(around))), c.constant(shift.reshape(around)))
 
 
 def _normal(c: Layer, count: int) -> list[np.ndarray]:

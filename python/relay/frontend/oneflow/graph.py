@@ -9,7 +9,7 @@ from ..shared.network import NetworkImporter
 from ..shared.node import Node
 from ..shared.problems import Refused
 from ..stablehlo.syntax import Dense, Operation
-from .job import ELEMENTS, Job, variable
+from .job import AGAIN, ELEMENTS, Job, variable
 from .table import HARMLESS, OPERATORS
 
 WAY_OUT = "use operations that are imported (docs/front-ends.md), or give converters: custom_operators={'op': function}"
@@ -32,12 +32,13 @@ class Importer(NetworkImporter):
         outputs: list[str] = []
         for one in job.operations:
             try:
+                _check_arity(one)
                 if one.name == "oneflow.input":
                     self._input(one)
                 elif one.name in ("oneflow.variable", "oneflow.variable_ir"):
                     self._variable(one)
                 elif one.name == "oneflow.output":
-                    self.values[_key(one.results[0])] = self.values.get(_key(one.operands[0]))
+                    self._output(one)
                 elif one.name in ("oneflow.return", "return"):
                     outputs = [_key(value) for value in one.operands]
                 else:
@@ -54,6 +55,12 @@ class Importer(NetworkImporter):
             raise Refused(f"the input `{name}` has elements of the type {getattr(kind, 'element', kind)!r}")
         self.values[_key(one.results[0])] = self.input(name, kind.shape, dtype)
 
+    def _output(self, one: Operation) -> None:
+        source = _key(one.operands[0])
+        if source not in self.values:
+            raise Refused(f"no operation before computes the output `{source}`", AGAIN)
+        self.values[_key(one.results[0])] = self.values[source]
+
     def _variable(self, one: Operation) -> None:
         name = one.attrs.get("op_name")
         if not isinstance(name, str):
@@ -67,6 +74,16 @@ class Importer(NetworkImporter):
                 "take the folder that was written together with the program",
             )
         self.values[_key(one.results[0])] = self.constant(elements)
+
+
+# Operations that are no converters' matter, with their least numbers of operands and results.
+_ARITY = {"oneflow.input": (1, 1), "oneflow.output": (1, 1), "oneflow.variable": (0, 1), "oneflow.variable_ir": (0, 1)}
+
+
+def _check_arity(one: Operation) -> None:
+    operands, results = _ARITY.get(one.name, (0, 0))
+    if len(one.operands) < operands or len(one.results) < results or len(one.result_types) < results:
+        raise Refused(f"{one.name} has {len(one.operands)} operands and {len(one.results)} results", AGAIN)
 
 
 def _key(value: tuple[str, int]) -> str:

@@ -230,7 +230,7 @@ class _Reader:
         block.variables[name] = Variable(name, dtype, sizes, False, is_list)
 
     def _type(self, about) -> tuple[str, list[int | None] | None, bool]:
-        kind = about.get("#", "") if isinstance(about, dict) else ""
+        kind = str(about.get("#", "")) if isinstance(about, dict) else ""
         described = about.get("D") if isinstance(about, dict) else None
         if not isinstance(described, list) or len(described) < 2 or not isinstance(described[0], dict):
             return "float32", None, "array" in kind
@@ -242,8 +242,10 @@ class _Reader:
 
     # --- attributes ---------------------------------------------------------------------------------------------------
     def _attributes(self, held: dict) -> dict[str, object]:
-        made = {}
-        for one in held.get("A", []):
+        made, listed = {}, held.get("A", [])
+        if not isinstance(listed, list):
+            raise self.bad(f"{self._where()}its attributes are no list")
+        for one in listed:
             name = one.get("N") if isinstance(one, dict) else None
             if not isinstance(name, str):
                 raise self.bad(f"{self._where()}an attribute has no name")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 import dataclasses
 from collections.abc import Mapping, Sequence
 
@@ -211,7 +212,8 @@ def literal(found: str):
     if len(found) > MOST_TEXT or found.count("(") + found.count("[") > 50:
         return found
     try:
-        made = ast.literal_eval(found.strip().replace("L,", ",").replace("L)", ")"))
+        with warnings.catch_warnings(action="ignore"):  # of words that are nearly numbers
+            made = ast.literal_eval(found.strip().replace("L,", ",").replace("L)", ")"))
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return found
     return made if isinstance(made, (int, float, bool, list, tuple)) else found

@@ -73,10 +73,14 @@ Cumsum: exclusive reverse T Tidx
 CumulativeLogsumexp: exclusive reverse T Tidx
 DebugIdentity: T device_name tensor_name debug_urls gated_grpc
 DebugIdentityV2: T tfdbg_context_id op_name output_slot tensor_debug_mode debug_urls circular_buffer_size tfdbg_run_id
+DecodeImage: channels dtype expand_animations
+DecodeJpeg: channels ratio fancy_upscaling try_recover_truncated acceptable_fraction dct_method
+DecodePng: channels dtype
 DeepCopy: T
 DenseBincount: Tidx T binary_output
 DepthToSpace: T block_size data_format
 DepthwiseConv2dNative: T strides padding explicit_paddings data_format dilations
+Dequantize: T mode narrow_range axis dtype
 Diag: T
 DiagPart: T
 Dilation2D: T strides rates padding
@@ -96,49 +100,48 @@ Exp: T
 ExpandDims: T Tdim
 Expm1: T
 ExtractImagePatches: ksizes strides rates T padding
-FakeQuantWithMinMaxArgs: min max num_bits narrow_range
-FakeQuantWithMinMaxVars: num_bits narrow_range
-FakeQuantWithMinMaxVarsPerChannel: num_bits narrow_range
 FFT: Tcomplex
 FFT2D: Tcomplex
 FFT3D: Tcomplex
+FakeQuantWithMinMaxArgs: min max num_bits narrow_range
+FakeQuantWithMinMaxVars: num_bits narrow_range
+FakeQuantWithMinMaxVarsPerChannel: num_bits narrow_range
 Fill: T index_type
 Floor: T
 FloorDiv: T
 FloorMod: T
 FusedBatchNorm: T epsilon exponential_avg_factor data_format is_training
-_FusedBatchNormEx: T U epsilon exponential_avg_factor num_side_inputs activation_mode data_format is_training
 FusedBatchNormV2: T U epsilon exponential_avg_factor data_format is_training
 FusedBatchNormV3: T U epsilon exponential_avg_factor data_format is_training
-_FusedConv2D: T TArgs num_args num_host_args strides padding explicit_paddings data_format filter_format dilations
-    use_cudnn_on_gpu fused_ops epsilon leakyrelu_alpha
-_FusedDepthwiseConv2dNative: T num_args strides padding data_format dilations fused_ops epsilon leakyrelu_alpha
-_FusedMatMul: transpose_a transpose_b T num_args fused_ops epsilon leakyrelu_alpha
+GRUBlockCell: T
 Gather: validate_indices Tparams Tindices
 GatherNd: Tparams Tindices bad_indices_policy
 GatherV2: batch_dims Tparams Tindices Taxis
 Greater: T
 GreaterEqual: T
-GRUBlockCell: T
 GuaranteeConst: T
-Identity: T
-IdentityN: T
-If: Tcond Tin Tout then_branch else_branch output_shapes
+HashTable: container shared_name use_node_name_sharing key_dtype value_dtype
+HashTableV2: container shared_name use_node_name_sharing key_dtype value_dtype
 IFFT: Tcomplex
 IFFT2D: Tcomplex
 IFFT3D: Tcomplex
+IRFFT: Treal Tcomplex
+IRFFT2D: Treal Tcomplex
+Identity: T
+IdentityN: T
+If: Tcond Tin Tout then_branch else_branch output_shapes
 Imag: T Tout
 InTopK: k T
 InTopKV2: T
 Inv: T
 Invert: T
 InvertPermutation: T
-IRFFT: Treal Tcomplex
-IRFFT2D: Treal Tcomplex
 IsFinite: T
 IsInf: T
 IsNan: T
 L2Loss: T
+LRN: depth_radius bias alpha beta T
+LSTMBlockCell: forget_bias cell_clip use_peephole T
 LeakyRelu: alpha T
 LeftShift: T
 Less: T
@@ -147,13 +150,15 @@ LinSpace: T Tidx
 ListDiff: T out_idx
 Log: T
 Log1p: T
+LogSoftmax: T
 LogicalAnd:
 LogicalNot:
 LogicalOr:
-LogSoftmax: T
+LookupTableFind: Tin Tout
+LookupTableFindV2: Tin Tout
+LookupTableSize:
+LookupTableSizeV2:
 LowerBound: T out_type
-LRN: depth_radius bias alpha beta T
-LSTMBlockCell: forget_bias cell_clip use_peephole T
 MatMul: transpose_a transpose_b T grad_a grad_b
 MatrixBandPart: T Tindex
 MatrixDiag: T
@@ -166,11 +171,11 @@ MatrixSetDiag: T
 MatrixSetDiagV2: T
 MatrixSetDiagV3: T align
 Max: keep_dims T Tidx
-Maximum: T
 MaxPool: T ksize strides padding explicit_paddings data_format
 MaxPool3D: ksize strides padding data_format T
 MaxPoolV2: T padding data_format
 MaxPoolWithArgmax: ksize strides Targmax padding include_batch_in_index T
+Maximum: T
 Mean: keep_dims T Tidx
 Min: keep_dims T Tidx
 Minimum: T
@@ -179,12 +184,12 @@ Mod: T
 Mul: T
 MulNoNan: T
 Neg: T
+NoOp:
 NonMaxSuppression: iou_threshold
 NonMaxSuppressionV2: T T_threshold
 NonMaxSuppressionV3: T T_threshold
 NonMaxSuppressionV4: T T_threshold pad_to_max_output_size
 NonMaxSuppressionV5: T pad_to_max_output_size
-NoOp:
 NotEqual: T incompatible_shape_error
 NthElement: reverse T
 OneHot: axis T TI
@@ -205,6 +210,21 @@ Prod: keep_dims T Tidx
 QuantizeAndDequantizeV2: signed_input num_bits range_given T round_mode narrow_range axis
 QuantizeAndDequantizeV3: signed_input range_given T narrow_range axis
 QuantizeAndDequantizeV4: signed_input num_bits range_given T round_mode narrow_range axis
+QuantizeDownAndShrinkRange: Tinput out_type
+QuantizeV2: T mode round_mode narrow_range axis ensure_minimum_range
+QuantizedAdd: T1 T2 Toutput
+QuantizedAvgPool: T ksize strides padding
+QuantizedBiasAdd: T1 T2 out_type
+QuantizedConcat: N T
+QuantizedConv2D: Tinput Tfilter out_type strides padding dilations
+QuantizedMatMul: T1 T2 Toutput transpose_a transpose_b Tactivation
+QuantizedMaxPool: T ksize strides padding
+QuantizedMul: T1 T2 Toutput
+QuantizedRelu: Tinput out_type
+QuantizedRelu6: Tinput out_type
+QuantizedReshape: T Tshape
+RFFT: Treal Tcomplex
+RFFT2D: Treal Tcomplex
 RandomStandardNormal: seed seed2 dtype T
 RandomUniform: seed seed2 dtype T
 RandomUniformInt: seed seed2 Tout T
@@ -217,6 +237,8 @@ Reciprocal: T
 RefIdentity: T
 Relu: T
 Relu6: T
+RequantizationRange: Tinput
+Requantize: Tinput out_type
 Reshape: T Tshape
 ResizeBicubic: T align_corners half_pixel_centers
 ResizeBilinear: T align_corners half_pixel_centers
@@ -225,8 +247,6 @@ ResourceGather: batch_dims validate_indices dtype Tindices
 ResourceGatherNd: dtype Tindices
 ReverseSequence: seq_dim batch_dim T Tlen
 ReverseV2: Tidx T
-RFFT: Treal Tcomplex
-RFFT2D: Treal Tcomplex
 RightShift: T
 Rint: T
 Roll: T Tshift Taxis
@@ -342,6 +362,11 @@ Xdivy: T
 Xlog1py: T
 Xlogy: T
 ZerosLike: T
+_FusedBatchNormEx: T U epsilon exponential_avg_factor num_side_inputs activation_mode data_format is_training
+_FusedConv2D: T TArgs num_args num_host_args strides padding explicit_paddings data_format filter_format dilations
+    use_cudnn_on_gpu fused_ops epsilon leakyrelu_alpha
+_FusedDepthwiseConv2dNative: T num_args strides padding data_format dilations fused_ops epsilon leakyrelu_alpha
+_FusedMatMul: transpose_a transpose_b T num_args fused_ops epsilon leakyrelu_alpha
 """
 
 

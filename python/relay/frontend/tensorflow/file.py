@@ -19,13 +19,15 @@ SAVED = "saved_model.pb"
 @dataclasses.dataclass
 class Model:
     """A file that was read. name: the path, for messages. signatures: inputs and outputs of a SavedModel's entries.
-    restore: the name of the operation that loads the variables. prefix: the path of their checkpoint, or None."""
+    restore: the name of the operation that loads the variables. prefix: the path of their checkpoint, or None.
+    assets: names of files in the folder `assets`, by the node that stands for their path."""
 
     name: str
     graph: Message
     signatures: dict = dataclasses.field(default_factory=dict)
     restore: str = ""
     prefix: str | None = None
+    assets: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def checkpoint(self) -> Checkpoint:
         if self.prefix is None:
@@ -54,7 +56,8 @@ def read_model(name: str, content: bytes | None = None, tags: list[str] | None =
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a model: the graph and the variables of a SavedModel or a checkpoint, or the path itself."""
+    """The files of a model: the graph, the variables and the assets of a SavedModel or a checkpoint, or the path
+    itself."""
     graph = os.path.join(path, SAVED) if os.path.isdir(path) else path
     if os.path.basename(graph) == SAVED:
         prefix = os.path.join(os.path.dirname(graph), "variables", "variables")
@@ -62,7 +65,9 @@ def files_of(path: str) -> list[str]:
         prefix = graph.rpartition(".")[0]
     else:
         return [graph]
-    return [graph, *sorted(one for one in glob.glob(glob.escape(prefix) + ".*") if one != graph)]
+    assets = glob.glob(os.path.join(glob.escape(os.path.dirname(graph)), "assets", "*"))
+    assets = assets if os.path.basename(graph) == SAVED else []
+    return [graph, *sorted([*(one for one in glob.glob(glob.escape(prefix) + ".*") if one != graph), *assets])]
 
 
 def _mapped(name: str) -> memoryview:
@@ -121,7 +126,12 @@ def _of_meta_graph(name: str, meta: Message, prefix: str) -> Model:
     if meta.graph_def is None or not meta.graph_def.node:
         raise told("bad_model", f"{name} has no nodes", AGAIN)
     restore = meta.saver_def.restore_op_name if meta.saver_def is not None else ""
-    return Model(name, meta.graph_def, dict(meta.signature_def), restore, prefix)
+    assets = {
+        one.tensor_info.name.partition(":")[0]: one.filename
+        for one in meta.asset_file_def
+        if one.tensor_info is not None
+    }
+    return Model(name, meta.graph_def, dict(meta.signature_def), restore, prefix, assets)
 
 
 def _graph_of_checkpoint(name: str) -> str:

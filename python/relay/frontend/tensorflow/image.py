@@ -9,6 +9,7 @@ from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
 from ..shared.problems import Refused
 from ..shared.values import constant, number, refuse_open
+from . import texts
 from .conversion import Conversion
 from .windows import _numbers, padding_of
 
@@ -206,3 +207,21 @@ def adjust_contrast(c: Conversion):
     rank = c.rank(0)
     mean = op.mean(c.x, axis=[rank - 3, rank - 2], keepdims=True)
     return op.add(op.multiply(op.subtract(c.x, mean), cast(c.y, c.dtype(0))), mean)
+
+
+_DECODES = ("DecodeBmp", "DecodeImage", "DecodeJpeg", "DecodePng")
+
+
+def is_picture(graph, name: str) -> bool:
+    """Returns true if a node of the graph reads the bytes of a picture from this node."""
+    return any(node.op in _DECODES and node.inputs and node.inputs[0].name == name for node in graph.nodes.values())
+
+
+def decoded(c: Conversion):
+    """DecodeJpeg and its kin. The input is the pixels of a picture, not its bytes: (height, width, channels)."""
+    if texts.is_text(c.value(0)):
+        raise Refused("it reads the bytes of a picture", "read the picture before the model, and pass its pixels")
+    if c.rank(0) != 3 or c("channels", 0) not in (0, c.size(2)):
+        raise Refused(f"its pixels have the shape {c.shape(0)}, and it makes {c('channels', 0)} channels",
+                      "give the sizes (height, width, channels)")  # fmt: skip
+    return cast(c.x, c("dtype", "uint8"))

@@ -14,7 +14,7 @@ from ..shared.folded import folded
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from ..shared.values import FAILED, Function, Known, constant
-from . import control1
+from . import control1, texts
 from .attributes import unknown
 from .conversion import Conversion, is_failed
 from .file import Model
@@ -37,7 +37,7 @@ class Importer:
         self.problems, self.fates = Problems("the TensorFlow model", OTHER), Fates()
         self.graph = main_graph(model.graph, model.name)
         self.functions, self._bodies = functions_of(model.graph, model.name), {}
-        self.variables = Variables(self)
+        self.variables, self.words = Variables(self), texts.Words()
         self.main = Scope(self.graph, {})
         self._converted = self._depth = 0
         self._folded, self._shared = {}, {}
@@ -172,6 +172,8 @@ class Importer:
                 f"it has the attribute `{newer[0]}`, which its operator does not have in TensorFlow 2.21",
                 "save the model with that version, or leave the attribute out",
             )
+        if any(texts.is_text(one) for one in c.inputs):
+            return texts.convert(c, function, fold)
         known = fold(c)
         return function(c) if known is None else known
 

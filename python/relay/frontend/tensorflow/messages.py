@@ -63,6 +63,7 @@ META_GRAPH = Table(
         2: ("graph_def", GRAPH),
         3: ("saver_def", Table("SaverDef", {1: ("filename_tensor_name", "text"), 3: ("restore_op_name", "text")})),
         5: ("signature_def", {SIGNATURE}),
+        6: ("asset_file_def", [Table("AssetFileDef", {1: ("tensor_info", _TENSOR_INFO), 2: ("filename", "text")})]),
     },
 )
 SAVED_MODEL = Table("SavedModel", {1: ("saved_model_schema_version", "int"), 2: ("meta_graphs", [META_GRAPH])})

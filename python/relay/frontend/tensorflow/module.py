@@ -12,8 +12,10 @@ from ..shared.values import FAILED, Absent, Complex, Known
 from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
+from .image import is_picture
 from .importer import Importer
 from .tensors import dtype_name, sizes
+from .texts import Text, is_text
 
 _INPUTS = {"Placeholder", "PlaceholderV2"}
 # Nodes without a result that a user wants: they are left out, though nothing reads them.
@@ -36,8 +38,13 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
 
     def make(one: Input):
         """Makes the parameter of an input, and its value in the graph."""
+        if one.dtype == "string" and is_picture(importer.graph, one.ref.name):
+            one = pixels_of(one, shapes)
         param = _param(one, shapes.get(one.name), entry is not None, channels_first)
         params[one.name] = param
+        if one.dtype == "string":
+            importer.words.inputs.append(one.name)
+            return Text(param)
         return _ordered(param, channels_first, to_model=True)
 
     if entry is None:
@@ -75,10 +82,22 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
         infer_expr(one)
     ordered = _in_graph_order(params, entry, importer)
     main = Function(ordered, results[0] if len(results) == 1 else Tuple(results))
+    for name, value in importer.words.attrs().items():
+        main = main.with_attr(name, value)
     attrs = importer.fates.attrs({"main": main}) | {
         "input_names": [one.name_hint for one in ordered], "output_names": _unique(names)
     }  # fmt: skip
     return IRModule({"main": main}, attrs=attrs)
+
+
+def pixels_of(one: Input, shapes: dict) -> Input:
+    """Returns the input for the pixels of a picture, whose bytes the model reads."""
+    if one.name not in shapes:
+        raise Refused(
+            f"the input `{one.name}` is the bytes of a picture",
+            f"read the picture before the model, and pass its pixels: --shape {one.name}=HEIGHT,WIDTH,3",
+        )
+    return Input(one.name, one.ref, "uint8", [-1, -1, -1])
 
 
 def _in_graph_order(params: dict, entry, importer: Importer) -> list[Expr]:
@@ -101,7 +120,10 @@ def _unique(names: list[str]) -> list[str]:
 def _result(importer: Importer, value, name: str) -> Expr | None:
     if value is FAILED:
         return None
-    if isinstance(value, Known) and value.dtype != "string":
+    if is_text(value):
+        importer.words.outputs.append(name)
+        return importer.words.expr(value)
+    if isinstance(value, Known):
         return value.expr()
     if isinstance(value, Expr):
         return value
@@ -124,10 +146,17 @@ def _entry(model: Model, outputs, signature: str | None):
     if signature not in found:
         raise wrong_input(f"{model.name} has no signature `{signature}`", f"it has {', '.join(sorted(found))}")
     chosen = found[signature]
-    inputs = [
-        Input(name, ref_of(info.name, f"the input `{name}`"), dtype_name(info.dtype), sizes(info.tensor_shape))
-        for name, info in sorted(chosen.inputs.items())
-    ]
+    if chosen is None or None in (*chosen.inputs.values(), *chosen.outputs.values()):
+        raise told("bad_model", f"the signature `{signature}` of {model.name} has an input or output without a tensor",
+                   "save the model again with TensorFlow")  # fmt: skip
+    try:
+        inputs = [
+            Input(name, ref_of(info.name, f"the input `{name}`"), dtype_name(info.dtype), sizes(info.tensor_shape))
+            for name, info in sorted(chosen.inputs.items())
+        ]
+    except Refused as reason:
+        what = f"the signature `{signature}` of {model.name} cannot be read: {reason}"
+        raise told("unsupported_operator", what, reason.help) from reason
     names = sorted(chosen.outputs)
     refs = [ref_of(chosen.outputs[name].name, f"the output `{name}`") for name in names]
     if outputs is not None:
@@ -190,12 +219,12 @@ def _param(one: Input, given, is_signature: bool, channels_first: bool) -> Expr:
         shape = given_sizes(one.name, given, shape, 0)
     if shape is None:
         raise without_shape(one.name)
-    if one.dtype in ("string", "resource", "variant", "complex64", "complex128"):
+    if one.dtype in ("resource", "variant", "complex64", "complex128"):
         raise Refused(f"the input `{one.name}` is of the type {one.dtype}", "compute it before the model: pass numbers")
     dims = named(one.name, shape, is_signature)
     if channels_first and len(dims) in (4, 5):
         dims = [dims[0], dims[-1], *dims[1:-1]]
-    return var(one.name, shape=dims, dtype=one.dtype)
+    return var(one.name, shape=dims, dtype="int64" if one.dtype == "string" else one.dtype)
 
 
 def _in_order(sizes_: list, channels_first: bool) -> list:

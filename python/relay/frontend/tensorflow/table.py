@@ -14,9 +14,11 @@ from . import (
     linear,
     lists,
     norm,
+    quantized,
     reduce,
     sources,
     sparse,
+    tables,
     windows,
 )
 from . import shape as shapes
@@ -144,6 +146,7 @@ _IMAGES = {
     "NonMaxSuppressionV2": image.non_max_suppression(None), "NonMaxSuppressionV3": image.non_max_suppression(4),
     "NonMaxSuppressionV4": image.non_max_suppression_v4, "NonMaxSuppressionV5": image.non_max_suppression_v5,
     "CombinedNonMaxSuppression": image.combined_non_max_suppression,
+    **dict.fromkeys(("DecodeBmp", "DecodeImage", "DecodeJpeg", "DecodePng"), image.decoded),
 }  # fmt: skip
 _COMPLEX = {
     "Complex": complexes.of_parts, "Real": complexes.part(0), "Imag": complexes.part(1),
@@ -180,7 +183,7 @@ _SOURCES = {
 
 CONVERTERS = {
     **_SAME, **_NOTHING, **_ELEMENTS, **_REDUCTIONS, **_LAYERS, **_SHAPES, **_INDICES, **_IMAGES,
-    **_COMPLEX, **_CONTROL, **_SOURCES,
+    **_COMPLEX, **_CONTROL, **_SOURCES, **quantized.CONVERTERS, **tables.CONVERTERS,
 }  # fmt: skip
 
 _STRINGS = ("it works on texts", "compute it before the model, and pass numbers")

@@ -1,0 +1,80 @@
+"""Writes the table of counts of docs/front-ends.md, of the results that the comparisons left in build/front-ends.
+
+The comparisons of one format may be of another day than those of the next: each row has its own date.
+"""
+
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+from old_operators import OLD  # noqa: E402
+from runner import RESULTS, write  # noqa: E402
+
+TITLES = {
+    "tflite": "TFLite", "keras": "Keras", "tensorflow": "TensorFlow", "mxnet": "MXNet", "caffe": "Caffe",
+    "darknet": "DarkNet", "coreml": "Core ML", "paddle": "PaddlePaddle",
+}  # fmt: skip
+# Names of the old importers that are not names of the format, and what they are called in it.
+RENAMED = {
+    "tflite": {"DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess"},
+    "darknet": {"ACTIVE": "activation", "NETWORK": "net", "BLANK": "blank"},
+}
+# Names that stand for no operator.
+NONE = {"darknet": {"BLANK", "NETWORK"}, "keras": {"InputLayer"}, "caffe": {"Input"}}
+
+
+def of_old(name: str, held: dict) -> tuple[int, int, list[str]]:
+    """How many operators the old importer had, how many of them are imported, and those that are not."""
+    known = {one.lower() for one in held["imported"]}
+    known |= {one.partition(":")[2] for one in known if ":" in one}
+    wanted = [one for one in OLD[name] if one not in NONE.get(name, ())]
+    named = RENAMED.get(name, {})
+    lacking = [one for one in wanted if named.get(one, one).lower() not in known]
+    return len(wanted), len(wanted) - len(lacking), lacking
+
+
+def share(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({100 * part / whole:.0f} %)"
+
+
+def row(name: str, held: dict) -> tuple[str, str]:
+    """A row of the table, and a sentence on what is missing of the old list."""
+    count, there, lacking = (0, 0, []) if name == "coreml" else of_old(name, held)
+    old = "" if name == "coreml" else share(there, count)
+    reference = ""
+    if held.get("reference"):
+        known = {one.lower() for one in held["imported"]}
+        reference = share(sum(one.lower() in known for one in held["reference"]), len(held["reference"]))
+    if held.get("needed"):
+        reference = f"needed: {share(len(set(held['needed']) & set(held['imported'])), len(held['needed']))}"
+    cells = [
+        TITLES[name], str(len(held["imported"])), str(len(held["compared"])), str(held["cases"]), old, reference,
+        str(held["failed"]), held["date"], f"{held['wall_seconds']} ({held['cpu_seconds']})",
+    ]  # fmt: skip
+    told = f"{TITLES[name]}: {', '.join(lacking)}" if lacking else ""
+    return f"| {' | '.join(cells)} |", told
+
+
+def main():
+    rows, missing = [], []
+    for name in TITLES:
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            made, told = row(name, json.loads(path.read_text()))
+            rows.append(made)
+            missing += [told] if told else []
+    head = (
+        "| format | imported | compared | cases | of TVM's importer | of the reference | failed | date | seconds (of "
+        "CPU) |"
+    )
+    lines = [head, f"|{' --- |' * (head.count('|') - 1)}", *rows]
+    if missing:
+        lines += ["", f"Operators of TVM's importers that are not imported: {'; '.join(missing)}."]
+    write("counts", lines)
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

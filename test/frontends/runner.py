@@ -1,0 +1,212 @@
+"""The comparison of one front end with another program: cases, networks, and the tables of the page.
+
+Each test/frontends/NAME_run.py compares one format. A run without --only writes its tables into docs/front-ends.md, and
+build/front-ends/NAME.json, of which counts.py makes the table of counts.
+"""
+
+import argparse
+import collections
+import dataclasses
+import datetime
+import json
+import pathlib
+import platform
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "front-ends.md"
+RESULTS = ROOT / "build" / "front-ends"
+# Relative to the largest value: sums of up to thousands of products in float32, in another order; of deep networks.
+CLOSE, CLOSE_NETWORK = 5e-6, 2e-4
+
+
+def write(block: str, lines: Iterable[str]) -> None:
+    """Replaces a part of the page between its marks."""
+    begin, end = f"<!-- {block}: written by make test-frontends -->\n", f"\n<!-- end of {block} -->"
+    front, mark, rest = PAGE.read_text().partition(begin)
+    _, end_mark, after = rest.partition(end)
+    if not mark or not end_mark:
+        raise ValueError(f"{PAGE} has no part {block}")
+    PAGE.write_text(front + begin + "\n".join(lines) + end + after)
+
+
+def difference(got, wanted, least: float = 1e-30) -> float:
+    """The largest difference of floats relative to the largest value, which counts as `least` if it is smaller.
+
+    NaN and infinity must be in the same places. Integers differ by nothing or by all.
+    """
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        raise AssertionError(f"{got.dtype}{list(got.shape)} for {wanted.dtype}{list(wanted.shape)}")
+    return difference_of_values(got, wanted, least)
+
+
+def difference_of_values(got, wanted, least: float = 1e-30) -> float:
+    """The same, where types and shapes may differ: a format may hold other ones than Relay returns."""
+    if got.size != wanted.size:
+        raise AssertionError(f"{list(got.shape)} for {list(wanted.shape)}")
+    if got.size == 0:
+        return 0.0
+    got, wanted = (one.astype(np.float64).reshape(-1) for one in (got, wanted))
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    apart = np.where(same, 0, np.abs(got - wanted))
+    largest = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
+    return float(np.where(np.isnan(apart), np.inf, apart).max() / max(largest, least))
+
+
+def worst_of(got: list, wanted: list, compare: Callable = difference) -> float:
+    """The largest difference over all results."""
+    if len(got) != len(wanted):
+        raise AssertionError(f"{len(got)} results for {len(wanted)}")
+    return max((compare(a, b) for a, b in zip(got, wanted, strict=True)), default=0.0)
+
+
+def arrays(results) -> list:
+    """The results of a compiled model, one or several, as arrays of NumPy."""
+    return [np.asarray(one) for one in (results if isinstance(results, (list, tuple)) else [results])]
+
+
+def best_times(calls: list[Callable], seconds: float = 3.0) -> list[float]:
+    """The least time of each call, in milliseconds; the calls take turns."""
+    best, end = [float("inf")] * len(calls), time.perf_counter() + seconds
+    for call in calls:
+        call()
+    while time.perf_counter() < end:
+        for place, call in enumerate(calls):
+            begin = time.perf_counter()
+            call()
+            best[place] = min(best[place], time.perf_counter() - begin)
+    return [one * 1e3 for one in best]
+
+
+@dataclasses.dataclass
+class Tally:
+    """The cases of one reference: those that agree, by the kinds of operators in them."""
+
+    agree: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    count: int = 0
+    failed: int = 0
+
+
+class Run:
+    """One run of a front end's comparisons. name: of the front end, as in build/front-ends/NAME.json."""
+
+    def __init__(self, name: str, only: str = ""):
+        self.name, self.only, self.failed = name, only, 0
+        self.facts: dict[str, object] = {}  # for the table of counts
+        self._blocks: dict[str, list[str]] = {}
+        self._begin = time.time(), _cpu_seconds()
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.only
+
+    def wants(self, name: str) -> bool:
+        return self.only in name
+
+    # --- cases --------------------------------------------------------------------------------------------------------
+    def case(self, tally: Tally, name: str, compare: Callable[[], float], close: float,
+             kinds: Callable[[], Iterable[str]]) -> None:  # fmt: skip
+        """Runs a comparison, and counts the kinds of operators in it if it agrees.
+
+        compare: returns the largest difference. close: the largest that agrees.
+        """
+        tally.count += 1
+        try:
+            worst = compare()
+        except Exception as error:
+            print(f"FAILED {name}: {_said(error, 400)}", flush=True)
+        else:
+            if worst <= close:
+                tally.agree.update(set(kinds()))
+                return
+            print(f"DIFFERS {name}: {worst:.2e}", flush=True)
+        tally.failed += 1
+        self.failed += 1
+
+    def refused(self, tally: Tally, name: str, error: object) -> None:
+        """Counts a case that the reference itself cannot run as failed."""
+        print(f"FAILED {name}: {error}", flush=True)
+        tally.count += 1
+        tally.failed += 1
+        self.failed += 1
+
+    def told(self, tally: Tally, what: str) -> None:
+        """Prints how many cases agree. what: "cases agree with MXNet"."""
+        print(f"{tally.count - tally.failed} of {tally.count} {what}", flush=True)
+
+    # --- networks -----------------------------------------------------------------------------------------------------
+    def network(self, rows: list[str], name: str, compare: Callable[[], tuple[float, str]],
+                close: float = CLOSE_NETWORK) -> None:  # fmt: skip
+        """Runs a comparison of a whole network. compare: returns the largest difference and the row of the table."""
+        if not self.wants(name):
+            return
+        try:
+            worst, row = compare()
+        except Exception as error:
+            print(f"FAILED {name}: {_said(error, 1000)}", flush=True)
+            self.failed += 1
+            return
+        good = worst <= close
+        print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
+        rows.append(row)
+        self.failed += not good
+
+    # --- the page -----------------------------------------------------------------------------------------------------
+    def table(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
+        """Keeps a table for the page. head: its first line. before: lines above it."""
+        ruled = "|".join(" --- " for _ in range(head.count("|") - 1))
+        self._blocks[block] = [*before, *([""] if before else []), head, f"|{ruled}|", *rows]
+
+    def counted(self, block: str, head: str, imported: Iterable[str], tally: Tally, what: str = "operator",
+                more: str = "") -> None:  # fmt: skip
+        """Keeps the table of operators with the number of cases that agree. more: text after the counts."""
+        names = sorted(imported)
+        proven = sum(tally.agree[name] > 0 for name in names)
+        rows = [f"| {name} | {tally.agree[name] or ''} |" for name in names]
+        self.table(block, head, rows, [f"{len(names)} {what}s are imported; {proven} of them were compared.{more}"])
+
+    def end(self) -> bool:
+        """Writes the tables, and the facts for the table of counts; returns true if anything has failed."""
+        if self.is_whole:
+            for block, lines in self._blocks.items():
+                write(block, lines)
+            wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
+            RESULTS.mkdir(parents=True, exist_ok=True)
+            about = {
+                "date": datetime.date.today().isoformat(), "machine": platform.machine(), "commit": _commit(),
+                "wall_seconds": round(wall), "cpu_seconds": round(cpu), "failed": self.failed,
+            }  # fmt: skip
+            (RESULTS / f"{self.name}.json").write_text(json.dumps(about | self.facts, indent=1) + "\n")
+        return self.failed != 0
+
+
+def main(name: str, text: str, run_all: Callable[[Run], None]) -> bool:
+    """Runs the comparisons of a front end; returns true if any has failed. text: for --help."""
+    parser = argparse.ArgumentParser(description=text)
+    parser.add_argument("--only", default="", help="cases and networks with this in their name; writes nothing")
+    run = Run(name, parser.parse_args().only)
+    run_all(run)
+    return run.end()
+
+
+def _said(error: Exception, most: int) -> str:
+    return f"{type(error).__name__} {str(error).strip()[:most]}"
+
+
+def _cpu_seconds() -> float:
+    """The CPU time of this process and of the ones that it has started."""
+    return sum(
+        getattr(resource.getrusage(who), part)
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        for part in ("ru_utime", "ru_stime")
+    )
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
