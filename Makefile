@@ -39,6 +39,8 @@ ALGORITHM ?= all
 DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
 ANYWHERE ?=
+# Arguments for the compiler on 64-bit ARM, as in: make test-aarch64 AARCH64='--only unit.*'
+AARCH64 ?=
 # Arguments for the operators as WebAssembly, as in: make test-wasm WASM='--only nn.conv2d --on wasmtime'
 WASM ?=
 # Arguments for the comparison with JAX, as in: make test-stablehlo STABLEHLO='--only conv --show'
@@ -239,6 +241,16 @@ test-anywhere: build build/test-anywhere/ready ## Build every operator's example
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
 
+build/aarch64-sysroot/ready: dev/sysroot
+	@dev/sysroot $(@D)
+
+aarch64: setup build/aarch64-sysroot/ready ## Build the program and the static relay-run for 64-bit ARM, into build/aarch64
+	@[ -e build/aarch64/build.ninja ] || cmake --preset aarch64
+	@cmake --build --preset aarch64 -j $(CPUS)
+
+test-aarch64: product aarch64 ## Run unit tests, the compiler and relay-run for 64-bit ARM under QEMU, and compare with this machine; AARCH64='--only runner.*'
+	@$(PYTHON) test/aarch64/run.py $(AARCH64)
+
 build/test-wasm/ready: test/wasm/requirements.txt test/wasm/package.json
 	@dev/setup wasm
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
@@ -383,6 +395,9 @@ bench-decode: setup product ## Measure a step of a decoder with weights of 32, 1
 
 bench-accelerator: setup product ## Count the cycles of the paper's networks on the accelerator; writes docs/benchmarks/accelerator.md
 	@$(PYTHON) bench/accelerator.py
+
+bench-arm: setup product ## Count instructions and predict cycles of the paper's networks on Cortex-A53 and A72; writes docs/benchmarks/arm.md
+	@$(PYTHON) bench/arm.py
 
 bench-paired: setup product ## Compare this build with another: make bench-paired OLD=../before/build/release/bin/relay
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }

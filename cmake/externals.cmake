@@ -27,6 +27,11 @@ macro(relay_find_llvm)
   if(TARGET LLVMExtensions)
     set_target_properties(LLVMExtensions PROPERTIES INTERFACE_LINK_LIBRARIES LLVMSupport)
   endif()
+  if(CMAKE_SYSROOT) # LLVM names libz3.so by its place on the machine that LLVM was built on
+    get_target_property(relay_llvm_needs LLVMSupport INTERFACE_LINK_LIBRARIES)
+    string(REGEX REPLACE "(^|;)/usr/" "\\1${CMAKE_SYSROOT}/usr/" relay_llvm_needs "${relay_llvm_needs}")
+    set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES "${relay_llvm_needs}")
+  endif()
 endmacro()
 
 # Whether a library that only plugins use is there; others must be.

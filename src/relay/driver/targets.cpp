@@ -8,6 +8,7 @@
 #include "relay/measure/calibration.h"
 #include "relay/target/aarch64/aarch64.h"
 #include "relay/target/cuda/cuda.h"
+#include "relay/target/host/host.h"
 #include "relay/target/opencl/opencl.h"
 #include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
@@ -56,11 +57,10 @@ static Result<TargetDesc> described_target(std::string_view text) {
                       format("the targets are: {}", join(names, ", "))};
   }
   // Without a name, the first target that knows the processor.
-  Result<TargetDesc> first = all_targets()[0].describe(text);
-  for (size_t i = 1; !first && i < all_targets().size(); ++i)
-    if (Result<TargetDesc> other = all_targets()[i].describe(text)) return other;
-  if (first) return first;
-  // If none does: an error with x86's processors and those of all others.
+  if (Result<TargetDesc> here = target::host().describe(text)) return here;
+  for (const codegen::TargetDef& target : all_targets())
+    if (Result<TargetDesc> other = target.describe(text)) return other;
+  // If none does: an error with the processors of all.
   const std::string name(trim(split(text, ',')[0]));
   std::vector<std::string> all, known;
   for (const codegen::TargetDef& target : all_targets()) {

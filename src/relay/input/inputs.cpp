@@ -256,8 +256,7 @@ static Result<Tensor> make_tensor(const Port& port, size_t index, const InputSou
                          format("give a number of {}, or a file: --input {}=FILE.npy", port.dtype.str(), port.name));
     return Tensor::full(*shape, port.dtype, source.number);
   }
-  // A model's integers are often indices of words or of types: 0 and 1 are nearly always in range.
-  return random_tensor(*shape, port.dtype, source.seed * 1000003 + index, 1);
+  return random_input(*shape, port.dtype, source.seed, index);
 }
 
 Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values) {
@@ -272,7 +271,7 @@ Result<std::vector<Tensor>> tensors_of(const std::vector<runtime::Value>& values
 }
 
 // A value for an unspecified input that is not a tensor; empty if its type is unknown or has no random values.
-static Result<runtime::Value> random_input(const ir::Module& types, size_t index, uint64_t seed) {
+static Result<runtime::Value> random_value_of(const ir::Module& types, size_t index, uint64_t seed) {
   std::map<std::string, ir::FunctionRef>::const_iterator main = types.functions.find(ir::main_function);
   if (main == types.functions.end()) return runtime::Value();
   const ir::VarRef& param = main->second->params[index];
@@ -338,7 +337,7 @@ Result<Inputs> make_inputs(const std::vector<Port>& ports, const InputOptions& r
   Inputs out;
   for (size_t i = 0; i < ports.size(); ++i) {
     if (!ports[i].is_tensor && sources[i].kind == InputSource::Kind::Random) {
-      RELAY_ASSIGN(runtime::Value value, random_input(types, i, sources[i].seed));
+      RELAY_ASSIGN(runtime::Value value, random_value_of(types, i, sources[i].seed));
       if (value && !sources[i].asked)
         out.notes.push_back(format("input `{}` is not given: random (seed 0), {}", ports[i].name, ports[i].str()));
       if (value) sources[i] = {.kind = InputSource::Kind::Value, .value = std::move(value)};

@@ -8,12 +8,10 @@
 #include <optional>
 
 #include "relay/eval/eval.h"
+#include "relay/input/random_tensor.h"
 #include "relay/ir/expr.h"
 
 namespace relay::input {
-
-// Floats uniform in [-1, 1), integers from 0 to `most`, bools. The same seed yields the same numbers on every machine.
-Tensor random_tensor(const Shape& shape, DType dtype, uint64_t seed, uint64_t most = 9);
 
 // Unset if the type has no such values: if it has functions, references, unknown sizes or is infinite. The same seed
 // yields the same value on every machine.

@@ -1,4 +1,4 @@
-// Descriptions of processors as rows of a table, for targets that kernels are compiled for but that do not run here.
+// Descriptions of processors as rows of a table, for targets of which this machine mostly is none.
 //
 //   "neoverse-n1"     the row of that name
 #pragma once
@@ -29,6 +29,14 @@ inline std::vector<std::string> names_of(std::span<const Row> rows) {
   return names;
 }
 
+// The instructions of machine/instructions.def that the features have. LLVM's scheduling models give all of them the
+// rate of multiply-adds.
+inline void set_instructions(TargetDesc& t) {
+  t.instructions.clear();
+  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
+    t.instructions.push_back({i->name, t.fma_per_cycle});
+}
+
 inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* architecture, const char* triple,
                                        std::string_view text) {
   const std::vector<std::string> names = names_of(rows);
@@ -47,9 +55,7 @@ inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* ar
   t.vector_bytes = row->vector_bytes, t.vector_registers = 32;
   t.has_fma = true;
   t.fma_per_cycle = row->fma_per_cycle, t.ghz = row->ghz;
-  // LLVM's scheduling models give all of them the rate of multiply-adds.
-  for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
-    t.instructions.push_back({i->name, t.fma_per_cycle});
+  set_instructions(t);
   t.float32_cycles = {row->division_cycles, row->root_cycles, row->exp_cycles};
   t.float64_cycles = {row->double_division_cycles, row->double_root_cycles, row->double_exp_cycles};
   t.l1_bytes = row->l1 << 10, t.l2_bytes = row->l2 << 10, t.l3_bytes = row->l3 << 10;

@@ -12,6 +12,7 @@
 #include "relay/driver/debug.h"
 #include "relay/driver/differences.h"
 #include "relay/driver/ready_model.h"
+#include "relay/input/array_text.h"
 #include "relay/input/files.h"
 #include "relay/input/values.h"
 #include "relay/measure/measure.h"
@@ -50,28 +51,6 @@ static Json json_output(const std::string& name, const runtime::Value& value) {
   return {{"name", name}, {"dtype", tensor.dtype().str()}, {"shape", tensor.shape()}, {"values", values}};
 }
 
-// "logits: float32[1, 1000]  min -1.2  max 3.4  mean 0.01", then the first values.
-static void print_output(const std::string& name, const Tensor& value) {
-  std::cout << format("{}: {}[{}]", printable_line(shortened(name)), value.dtype().str(), join(value.shape(), ", "));
-  int64_t count = value.elements(), finite = 0, shown = std::min<int64_t>(count, 8);
-  double low = INFINITY, high = -INFINITY, sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    double x = value.at(i);
-    if (!std::isfinite(x)) continue;
-    low = std::min(low, x), high = std::max(high, x), sum += x, ++finite;
-  }
-  if (finite > 0)
-    std::cout << format("  min {:.6g}  max {:.6g}  mean {:.6g}", low, high, sum / static_cast<double>(finite));
-  if (finite < count) std::cout << format("  {} not finite", count - finite);
-  std::cout << "\n  [";
-  for (int64_t i = 0; i < shown; ++i)
-    std::cout << (i ? ", " : "")
-              << (value.dtype().is_float()           ? format("{:.6g}", value.at(i))
-                  : value.dtype() == DType::uint64() ? format("{}", static_cast<uint64_t>(value.int_at(i)))
-                                                     : format("{}", value.int_at(i)));
-  std::cout << (shown < count ? ", ...]\n" : "]\n");
-}
-
 // The results of a run: tuples flattened, each with its name.
 static std::vector<runtime::Value> spread(const runtime::Value& result) {
   std::vector<runtime::Value> out, work{result};
@@ -94,7 +73,7 @@ static Status finish(const RunOptions& options, const std::vector<std::string>& 
   for (size_t i = 0; i < values.size(); ++i) {
     if (options.json) results.push_back(json_output(names[i], values[i]));
     if (values[i].is_tensor()) {
-      if (!options.json && !is_stdout(options.output)) print_output(names[i], values[i].tensor());
+      if (!options.json && !is_stdout(options.output)) std::cout << input::array_text(names[i], values[i].tensor());
       outputs.emplace_back(names[i], values[i].tensor());
     } else if (!options.json) {
       std::cout << printable_line(shortened(names[i])) << ": " << printable_line(runtime::str(values[i], 100)) << "\n";

@@ -1,6 +1,9 @@
 // Checks the instruction sets of this machine, and loads code into this process.
+#include "relay/runtime/functions/machine.h"
+
 #include <dlfcn.h>
 #include <elf.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,16 +17,25 @@
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/devices/cuda/cuda.h"
 #include "relay/runtime/devices/opencl.h"
+#include "relay/runtime/functions/elf_image.h"
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#endif
 
 namespace relay::runtime {
 
-// The instruction sets that generated kernels may use: LLVM's name, and the kernel's name in /proc/cpuinfo. That file
-// omits those whose registers the operating system does not save, as it should.
+// The instruction sets that generated kernels may use, by LLVM's names, and how Linux tells that this machine has them:
+// on x86-64 the name in /proc/cpuinfo, which omits those whose registers the operating system does not save, as it
+// should; on AArch64 a bit of the auxiliary vector, which emulators set as well.
 struct FeatureName {
-  const char* feature;
+  const char* name;
+#if defined(__aarch64__)
+  unsigned long vector, bit;
+#else
   const char* flag;
+#endif
 };
-static constexpr FeatureName feature_names[] = {
+static constexpr FeatureName known_features[] = {
 #if defined(__x86_64__)
     {"sse3", "pni"},
     {"ssse3", "ssse3"},
@@ -60,8 +72,9 @@ static constexpr FeatureName feature_names[] = {
     {"amx-fp16", "amx_fp16"},
     {"vpclmulqdq", "vpclmulqdq"},
 #elif defined(__aarch64__)
-    {"neon", "asimd"}, {"dotprod", "asimddp"}, {"fullfp16", "asimdhp"}, {"i8mm", "i8mm"},
-    {"bf16", "bf16"},  {"sve", "sve"},         {"sve2", "sve2"},        {"fp16fml", "asimdfhm"},
+    {"neon", AT_HWCAP, HWCAP_ASIMD},       {"dotprod", AT_HWCAP, HWCAP_ASIMDDP}, {"fullfp16", AT_HWCAP, HWCAP_ASIMDHP},
+    {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM}, {"i8mm", AT_HWCAP2, HWCAP2_I8MM},     {"bf16", AT_HWCAP2, HWCAP2_BF16},
+    {"sve", AT_HWCAP, HWCAP_SVE},          {"sve2", AT_HWCAP2, HWCAP2_SVE2},
 #endif
 };
 
@@ -77,19 +90,32 @@ static constexpr uint16_t this_machine = EM_AARCH64;
 static constexpr uint16_t this_machine = EM_NONE;
 #endif
 
-static const std::set<std::string>& cpu_flags() {
-  static const std::set<std::string> flags = [] {
-    std::set<std::string> found;
-    std::ifstream file("/proc/cpuinfo");
-    for (std::string line; std::getline(file, line);) {
-      if (!starts_with(line, "flags") && !starts_with(line, "Features")) continue;
-      for (std::string_view flag : split(line, ' '))
-        if (!flag.empty()) found.emplace(flag);
-      break;
-    }
+#if defined(__x86_64__)
+static std::set<std::string> cpu_flags() {
+  std::set<std::string> found;
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!starts_with(line, "flags")) continue;
+    for (std::string_view flag : split(line, ' '))
+      if (!flag.empty()) found.emplace(flag);
+    break;
+  }
+  return found;
+}
+#endif
+
+const std::map<std::string, bool>& machine_features() {
+  static const std::map<std::string, bool> features = [] {
+    std::map<std::string, bool> found;
+#if defined(__x86_64__)
+    const std::set<std::string> flags = cpu_flags();
+    for (const FeatureName& f : known_features) found[f.name] = flags.contains(f.flag);
+#elif defined(__aarch64__)
+    for (const FeatureName& f : known_features) found[f.name] = (::getauxval(f.vector) & f.bit) != 0;
+#endif
     return found;
   }();
-  return flags;
+  return features;
 }
 
 // A device must be here, with the extensions that the code uses.
@@ -148,10 +174,9 @@ Status check_machine(const ArtifactTarget& target) {
   for (const std::string& feature : target.features) {
     std::string_view name = starts_with(feature, "+") ? std::string_view(feature).substr(1) : std::string_view(feature);
     if (starts_with(name, "-")) continue;
-    const FeatureName* known = std::find_if(std::begin(feature_names), std::end(feature_names),
-                                            [&](const FeatureName& f) { return name == f.feature; });
+    const auto known = machine_features().find(std::string(name));
     // Names that are not in the table only tune the code and require nothing.
-    if (known != std::end(feature_names) && !cpu_flags().contains(known->flag)) missing.emplace_back(name);
+    if (known != machine_features().end() && !known->second) missing.emplace_back(name);
   }
   if (missing.empty()) return check_tiles(target);
   Diagnostic d{DiagnosticKind::incompatible_artifact,
@@ -202,6 +227,7 @@ Result<std::shared_ptr<const KernelLibrary>> load_code(std::string_view elf) {
                       {},
                       {},
                       "compile the model on this machine, or with a --target for it"};
+  if (::getauxval(AT_BASE) == 0) return map_code(elf);  // no loader: this program is linked statically
   int file = ::memfd_create("relay-kernels", MFD_CLOEXEC);
   if (file < 0) {  // an old kernel or a strict sandbox
     std::string path = "/tmp/relay-kernels-XXXXXX";

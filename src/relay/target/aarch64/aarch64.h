@@ -1,4 +1,4 @@
-// 64-bit ARM processors, by their 128-bit vectors (NEON). Objects can be compiled for them, but cannot run here.
+// 64-bit ARM processors, by their 128-bit vectors (NEON): "native" on one of them, "cortex-a72", ...
 #pragma once
 
 #include "relay/codegen/codegen.h"

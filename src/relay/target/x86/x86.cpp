@@ -1,16 +1,12 @@
-// Descriptions of x86-64 processors. "native" uses the CPUID instruction; figures that it lacks (bandwidths,
-// multiply-adds per cycle) were measured, with a row per microarchitecture.
+// Descriptions of x86-64 processors. "native" uses the CPUID instruction (this_x86.h); figures that it lacks
+// (bandwidths, multiply-adds per cycle) were measured, with a row per microarchitecture.
 //
 //   describe("zen4")             an AMD Zen 4, on any machine
 //   describe("native,-avx512f")  this machine as if it had no AVX-512
 #include "relay/target/x86/x86.h"
 
-#include <cpuid.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/StringMap.h>
-#include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/X86TargetParser.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <map>
@@ -18,6 +14,8 @@
 
 #include "relay/base/tile_permission.h"
 #include "relay/machine/instruction.h"
+#include "relay/target/cores.h"
+#include "relay/target/x86/this_x86.h"
 
 namespace relay::target {
 namespace {
@@ -115,7 +113,8 @@ std::set<std::string> features_of(const std::string& cpu) {
 }
 
 std::vector<std::string> model_names() {
-  std::vector<std::string> all{"native"};
+  std::vector<std::string> all;
+  if (this_x86()) all.push_back("native");
   for (const Model& m : models) all.push_back(m.name);
   return all;
 }
@@ -130,25 +129,6 @@ void disable(std::set<std::string>& features, const std::string& name) {
   features.erase(name);
   if (auto it = dependents.find(name); it != dependents.end())
     for (const std::string& d : it->second) disable(features, d);
-}
-
-// Sizes of the data caches by level, from the deterministic cache leaf of the vendor.
-void read_caches(TargetDesc& t) {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid(0, &a, &b, &c, &d)) return;
-  unsigned leaf = b == signature_AMD_ebx ? 0x8000001D : 4;
-  for (unsigned i = 0; i < 8 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && (a & 31) != 0; ++i) {
-    if ((a & 31) == 2) continue;  // instructions
-    int64_t size = int64_t{(b >> 22) + 1} * (((b >> 12) & 1023) + 1) * ((b & 4095) + 1) * (int64_t{c} + 1);
-    unsigned level = (a >> 5) & 7;
-    (level == 1 ? t.l1_bytes : level == 2 ? t.l2_bytes : t.l3_bytes) = size;
-  }
-}
-
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
 // The row for LLVM's name of this machine; the row with the most similar features if there is none of that name.
@@ -190,11 +170,9 @@ Result<TargetDesc> describe(std::string_view text) {
   TargetDesc t;
   std::set<std::string> features;
   const Model* model = nullptr;
-  bool native = name == "native";
+  const std::optional<ThisX86> native = name == "native" ? this_x86() : std::nullopt;
   if (native) {
-    t.cpu = llvm::sys::getHostCPUName().str();
-    for (const llvm::StringMapEntry<bool>& f : llvm::sys::getHostCPUFeatures())
-      if (f.getValue()) features.insert(f.getKey().str());
+    t.cpu = native->cpu, features = native->features;
     if (!tile_permission().granted) disable(features, "amx-tile");
     model = &host_model(t.cpu, features);
   } else {
@@ -256,7 +234,9 @@ Result<TargetDesc> describe(std::string_view text) {
   t.float32_cycles = of_vectors(model->float32_cycles), t.float64_cycles = of_vectors(model->float64_cycles);
   t.cores = 1;
   if (native) {
-    read_caches(t);
+    if (native->l1_bytes > 0) t.l1_bytes = native->l1_bytes;
+    if (native->l2_bytes > 0) t.l2_bytes = native->l2_bytes;
+    if (native->l3_bytes > 0) t.l3_bytes = native->l3_bytes;
     t.cores = available_cores();
   }
   t.l1_ways = static_cast<int>(t.l1_bytes / page_bytes);

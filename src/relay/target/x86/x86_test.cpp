@@ -1,14 +1,24 @@
 // Descriptions of processors, and the code for them, which is not run.
-#include <dlfcn.h>
+#include "relay/target/x86/x86.h"
 
-#include <fstream>
+#include <gtest/gtest.h>
 
-#include "relay/target/x86/kernel_testing.h"
+#include "relay/codegen/llvm/llvm.h"
 
 namespace relay::target {
 namespace {
 
-using testing::describe;
+TargetDesc describe(const char* text) {
+  Result<TargetDesc> t = x86().describe(text);
+  EXPECT_TRUE(t) << (t ? "" : render(t.errors()));
+  return t ? *t : TargetDesc{};
+}
+
+loop::Kernel parse(const std::string& text) {
+  Result<loop::Kernel> k = loop::parse_kernel(text);
+  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
+  return k ? *k : loop::Kernel{};
+}
 
 TEST(X86, Descriptions) {
   TargetDesc zen4 = describe("zen4");
@@ -34,10 +44,15 @@ TEST(X86, Descriptions) {
   }
   EXPECT_EQ(haswell.float32_cycles.division, 14);
   EXPECT_EQ(old.float32_cycles.division, 7);
+}
+
+#if defined(__x86_64__)
+TEST(X86, ThisMachine) {
   TargetDesc native = describe("native");
   EXPECT_GE(native.cores, 1);
   EXPECT_GE(native.l1_bytes, 16 << 10);
 }
+#endif
 
 // LLVM enables features by a processor's name: each is either required of the machine that runs the code, or disabled.
 TEST(X86, FeaturesOfTheName) {
@@ -66,7 +81,7 @@ TEST(X86, UnknownNames) {
   EXPECT_NE(message("zen4,-avx512g").find("did you mean 'avx512f'?"), std::string::npos) << message("zen4,-avx512g");
   EXPECT_NE(message("zen4,avx2").find("features have the form +name or -name"), std::string::npos)
       << message("zen4,avx2");
-  EXPECT_NE(message("pentium").find("known: native, generic"), std::string::npos) << message("pentium");
+  EXPECT_NE(message("pentium").find("generic, avx2"), std::string::npos) << message("pentium");
 }
 
 const char* const elementwise = R"(kernel {0}(x: {1}[n] read, y: {1}[n]), shape (n), task t < 1 {{
@@ -81,7 +96,7 @@ const char* const elementwise = R"(kernel {0}(x: {1}[n] read, y: {1}[n]), shape 
 )";
 
 loop::Kernel make(const char* name, const char* type, const char* value) {
-  return testing::parse(fmt::format(fmt::runtime(elementwise), name, type, value));
+  return parse(fmt::format(fmt::runtime(elementwise), name, type, value));
 }
 
 // Symbols that an object needs from elsewhere would be missing in a shared library, whose linking checks that.
@@ -91,9 +106,9 @@ TEST(X86, NoLibraryIsNeeded) {
   std::vector<loop::Kernel> kernels;
   auto add = [&](const char* f, const char* type, const char* value) {
     kernels.push_back(
-        testing::parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 "
-                              "vectorised {{ y[t * 8 + l] = {2} }} }}",
-                              f, type, value)));
+        parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 "
+                     "vectorised {{ y[t * 8 + l] = {2} }} }}",
+                     f, type, value)));
   };
   for (const char* f : functions)
     for (const char* t : {"float32", "float64", "float16"}) add(f, t, format("{}(x[t * 8 + l])", f).c_str());
@@ -159,7 +174,7 @@ TEST(X86, BackendIsDropped) {
 // Three arrays with the same step share a product of the index.
 TEST(X86, AddressesStepThroughInnermostLoops) {
   auto pointers = [](const char* text) {
-    Result<std::string> ir = codegen::llvm_text(testing::parse(text), describe("zen4"));
+    Result<std::string> ir = codegen::llvm_text(parse(text), describe("zen4"));
     int count = 0;
     for (size_t at = 0; (at = ir->find("phi ptr", at)) != std::string::npos; ++at) ++count;
     return count;
@@ -178,26 +193,6 @@ TEST(X86, AddressesStepThroughInnermostLoops) {
   for j in 0..64 { y[i, j, 0] = x[i, j, 0] + z[i, j, 1] }
 })"),
       0);
-}
-
-TEST(X86, SharedLibraryRuns) {
-  std::vector<loop::Kernel> kernels{make("twice", "float32", "x[j * 16 + l] * 2f")};
-  Result<std::string> library = codegen::shared_library(kernels, describe("generic"));
-  ASSERT_TRUE(library) << render(library.errors());
-  std::string path = ::testing::TempDir() + "relay_x86_test.so";
-  std::ofstream(path, std::ios::binary) << *library;
-  void* handle = dlopen(path.c_str(), RTLD_NOW);
-  ASSERT_NE(handle, nullptr) << dlerror();
-  codegen::KernelFn twice = reinterpret_cast<codegen::KernelFn>(dlsym(handle, "twice"));
-  ASSERT_NE(twice, nullptr);
-  float x[19], y[20] = {};
-  for (int i = 0; i < 19; ++i) x[i] = static_cast<float>(i);
-  void* params[] = {x, y};
-  int64_t n = 19;
-  twice(params, &n, 0, 1, nullptr);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(y[i], i < 19 ? 2 * x[i] : 0);
-  dlclose(handle);
-  unlink(path.c_str());
 }
 
 TEST(X86, TextForPeople) {

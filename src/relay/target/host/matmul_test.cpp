@@ -1,5 +1,5 @@
 // The register tile of a matrix product: its assembly for several processors and its result on this one.
-#include "relay/target/x86/kernel_testing.h"
+#include "relay/target/host/kernel_testing.h"
 
 namespace relay::target {
 namespace {

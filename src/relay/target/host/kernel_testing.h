@@ -12,12 +12,14 @@
 
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/scalar/eval.h"
+#include "relay/target/host/host.h"
 #include "relay/target/x86/x86.h"
 
 namespace relay::target::testing {
 
-inline TargetDesc describe(const char* text) {
-  Result<TargetDesc> t = x86().describe(text);
+// "native", or an x86 processor whose code is looked at.
+inline TargetDesc describe(const std::string& text) {
+  Result<TargetDesc> t = (text.starts_with("native") ? host() : x86()).describe(text);
   EXPECT_TRUE(t) << (t ? "" : render(t.errors()));
   return t ? *t : TargetDesc{};
 }
@@ -35,6 +37,7 @@ inline loop::Kernel parse(const std::string& text) {
 inline std::vector<std::pair<const char*, TargetDesc>> runnable_targets() {
   std::vector<std::pair<const char*, TargetDesc>> all;
   all.push_back({"native", describe("native")});
+  if (!all[0].second.triple.starts_with("x86_64")) return all;
   if (all[0].second.vector_bytes > 32) all.push_back({"native,-avx512f", describe("native,-avx512f")});
   if (all[0].second.vector_bytes > 16) all.push_back({"native,-avx", describe("native,-avx")});
   return all;

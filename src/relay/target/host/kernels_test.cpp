@@ -1,6 +1,6 @@
 // Compiled kernels against the interpreter: accesses, masks, guards, control flow, local arrays.
 #include "relay/loop/random_kernel.h"
-#include "relay/target/x86/kernel_testing.h"
+#include "relay/target/host/kernel_testing.h"
 
 namespace relay::target {
 namespace {

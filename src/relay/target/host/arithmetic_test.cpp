@@ -1,5 +1,5 @@
 // Every operation and conversion, of every type, scalar and vector, compiled against scalar/eval.h.
-#include "relay/target/x86/kernel_testing.h"
+#include "relay/target/host/kernel_testing.h"
 
 namespace relay::target {
 namespace {
