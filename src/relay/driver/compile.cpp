@@ -217,7 +217,8 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
   exec::BuildOptions build{.target = options.lower.target,
                            .threads = options.run.threads,
                            .executor = options.run.executor,
-                           .memory_limit = options.run.memory_limit};
+                           .memory_limit = options.run.memory_limit,
+                           .keeps_subnormals = options.lower.numerics == lower::Numerics::Ieee};
   Status runs_here = check_runs_here(options.lower.target);
   if (runs_here && codegen::device_kind(options.lower.target).empty()) return build;
   if (!runs_here && options.run.make_executable) return runs_here.errors();

@@ -173,7 +173,8 @@ struct LowerOptions {
       option("target", &LowerOptions::target,
              "Processor, with features to add or remove: native, zen4, native,-avx512f, neoverse-n1, rv64gcv",
              {.text = "native"}),
-      option("numerics", &LowerOptions::numerics, "Arithmetic class: fp32, or fast (no check for infinities and NaN)"),
+      option("numerics", &LowerOptions::numerics, 
+             "Arithmetic class: fp32, ieee (with subnormal numbers), or fast (no check for infinities and NaN)"),
       option(
           "schedules", &LowerOptions::schedules,
           "Schedules by group, a name or a number, or one text of all groups, as Compiled.emit(\"schedule\") returns "
@@ -296,7 +297,7 @@ std::string long_flag(const char* name, const OptionUse& use);
 Status check_options(const Options& options);
 
 // Values of options by name; bad_option lists the names.
-Result<lower::Numerics> find_numerics(const std::string& text);  // "fp32", "fast"
+Result<lower::Numerics> find_numerics(const std::string& text);  // "fp32", "ieee", "fast"
 Result<std::optional<runtime::Executor>> find_executor(
     const std::string& text);  // "compiled" (unset), "graph", "vm", "aot"
 
