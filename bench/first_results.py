@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures the time and the memory until the first result of models that were never compiled, compared with others.
 
-    make bench-first                                     every network of `make bench`; writes docs/benchmarks/first-CPU.md
-    bench/first_results.py fr_detect --rounds 3          this model; writes no page
-    bench/first_results.py --binaries OLD build/release/bin/relay      each program with its defaults; writes no page
+    make bench-first                            every network of `make bench`; writes docs/benchmarks/first-CPU.md
+    bench/first_results.py fr_detect --rounds 3 this model; writes no page
+    bench/first_results.py --binaries OLD build/release/bin/relay   each program with its defaults; writes no page
 
 Every engine runs in a new process each time, and they take turns. Relay's time and memory are those of a whole
 `relay run` with an empty cache. The others' time begins after Python has imported the engine, and ends with the first
@@ -47,7 +47,8 @@ for one in graph.input:
     if one.name in known:
         continue
     kind = one.type.tensor_type
-    arrays.append(numpy.ones([d.dim_value for d in kind.shape.dim], onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+    shape = [d.dim_value for d in kind.shape.dim]
+    arrays.append(numpy.ones(shape, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
 numpy.savez(sys.argv[2], **{str(i): array for i, array in enumerate(arrays)})
 """
 

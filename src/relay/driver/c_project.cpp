@@ -221,8 +221,8 @@ Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Val
   Recorded out;
   runtime::Program in_c = *compiled.built.program;
   in_c.keeps_subnormals = true;  // as C does
-  RELAY_ASSIGN(out.program, runtime::with_constants(std::make_shared<const runtime::Program>(std::move(in_c)),
-                                                    library.get()));
+  RELAY_ASSIGN(out.program,
+               runtime::with_constants(std::make_shared<const runtime::Program>(std::move(in_c)), library.get()));
   runtime::Program lent = *out.program;
   lent.donations.clear();  // the recorded inputs are still needed
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
