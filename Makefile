@@ -377,8 +377,9 @@ bench-torch: setup product build/models-torch/ready ## Compare torch.compile's b
 bench-serve: setup product ## Compare latencies of the model server under load with ONNX Runtime behind the same front end
 	@$(PYTHON) bench/serve.py
 
-bench-first: setup product models-fetch ## Compare the time to the first result with ONNX Runtime, with an empty cache
-	@$(PYTHON) bench/networks.py mobilenet_v2 resnet18 minilm_l6 bert_base
+bench-first: setup product models-fetch ## Compare the time and memory to the first result with other engines, with an empty cache
+	@$(PYTHON) bench/networks.py
+	@$(PYTHON) -m pip install -qq --no-deps -r bench/requirements.txt
 	@$(PYTHON) bench/first_results.py
 
 bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""Measures the time to the first result of a model that was never compiled, compared with ONNX Runtime.
+"""Measures the time and the memory until the first result of models that were never compiled, compared with others.
 
-    make bench-first                                     writes docs/benchmarks/first-CPU.md
-    bench/first_results.py fr_detect --rounds 3          this model; writes no page
-    bench/first_results.py --binaries OLD build/release/bin/relay      each program with its defaults; writes no page
+    make bench-first                            every network of `make bench`; writes docs/benchmarks/first-CPU.md
+    bench/first_results.py fr_detect --rounds 3 this model; writes no page
+    bench/first_results.py --binaries OLD build/release/bin/relay   each program with its defaults; writes no page
 
-Every engine runs in a new process each time, and they take turns. Relay's time is that of a whole `relay run` with an
-empty cache. ONNX Runtime's begins after Python has imported it, and ends with the first result. CPU seconds are those
-of the same spans, of all threads.
+Every engine runs in a new process each time, and they take turns. Relay's time and memory are those of a whole
+`relay run` with an empty cache. The others' time begins after Python has imported the engine, and ends with the first
+result; their memory is that of the process. CPU seconds are those of the same spans, of all threads. This file imports
+nothing large, because a child's peak is never below its parent's memory.
 """
 
 import argparse
 import datetime
+import importlib.util
 import json
+import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -24,27 +28,40 @@ import time
 from sizes import inputs_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "dev"))
+import fetch_models  # noqa: E402
+
 RELAY = ROOT / "build" / "release" / "bin" / "relay"
-MODELS = ["fr_detect", "mobilenet_v2", "resnet18", "minilm_l6", "bert_base"]
+ENGINE = ROOT / "python" / "relay" / "tools" / "bench.py"
 THREADS = 2
-ROUNDS = 7
-ONNX_RUNTIME = """
-import json, resource, sys, time, onnxruntime, numpy
-def spent():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-options = onnxruntime.SessionOptions()
-options.intra_op_num_threads = int(sys.argv[2])
-begin, cpu = time.perf_counter(), spent()
-session = onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
-types = {"tensor(float)": "float32", "tensor(int64)": "int64"}
-session.run(None, {i.name: numpy.ones(i.shape, types[i.type]) for i in session.get_inputs()})
-print(json.dumps([time.perf_counter() - begin, spent() - cpu]))
+ROUNDS = 5
+PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "torch-compile": "torch.compile"}
+SMALL_MB, SMALL_SECONDS, LARGEST_RATIO = 5, 0.15, 3  # the goals
+# Writes the inputs of an ONNX file, all ones, for ENGINE.
+INPUTS = """
+import sys, numpy, onnx
+graph = onnx.load(sys.argv[1], load_external_data=False).graph
+known = {one.name for one in graph.initializer}
+arrays = []
+for one in graph.input:
+    if one.name in known:
+        continue
+    kind = one.type.tensor_type
+    shape = [d.dim_value for d in kind.shape.dim]
+    arrays.append(numpy.ones(shape, onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type)))
+numpy.savez(sys.argv[2], **{str(i): array for i, array in enumerate(arrays)})
 """
 
 
+def every_network():
+    """The networks of `make bench`; those of bench/networks.py are listed by another process, which imports PyTorch."""
+    said = subprocess.run([sys.executable, ROOT / "bench" / "networks.py", "--list"], capture_output=True, text=True)
+    own = [line.split()[0] for line in said.stdout.splitlines()]
+    return own + fetch_models.names(measured=True)
+
+
 def timed(command, folder):
-    """Wall and CPU seconds of a process whose cache is in `folder`."""
+    """Wall seconds, CPU seconds and peak MiB of a process whose cache is in `folder`."""
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
         environment = os.environ | {"RELAY_CACHE": str(folder)}
@@ -55,7 +72,7 @@ def timed(command, folder):
         out.seek(0)
         if child.returncode:
             sys.exit(f"bench: {' '.join(map(str, command))} failed:\n{out.read()}")
-    return seconds, used.ru_utime + used.ru_stime
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def relay_run(binary, model, words, runs=1):
@@ -65,9 +82,17 @@ def relay_run(binary, model, words, runs=1):
         return [timed(command, folder) for _ in range(runs)][-1]
 
 
-def onnx_runtime(model):
-    command = [sys.executable, "-c", ONNX_RUNTIME, str(model), str(THREADS)]
-    return tuple(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+def other_run(peer, model):
+    """The same for another engine."""
+    with tempfile.TemporaryDirectory() as folder:
+        inputs, outputs = f"{folder}/inputs.npz", f"{folder}/outputs.npz"
+        subprocess.run([sys.executable, "-c", INPUTS, model, inputs], check=True)
+        command = [sys.executable, ENGINE, peer, model, str(THREADS), inputs, outputs]
+        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        said = json.loads(done.stdout.splitlines()[-1]) if done.stdout.strip() else {"error": done.stderr}
+        if "error" in said:
+            sys.exit(f"bench: {peer} failed for {model}:\n{said['error']}")
+    return said["ready_ms"] / 1e3, said["ready_cpu_ms"] / 1e3, said["peak_bytes"] / 2**20
 
 
 def ways_of(binaries, model):
@@ -80,11 +105,16 @@ def ways_of(binaries, model):
             "relay --tier full": lambda: relay_run(binaries[0], model, ["--tier", "full"]),
             "relay, third run": lambda: relay_run(binaries[0], model, [], runs=3),
         }
-    return ways | {"ONNX Runtime": lambda: onnx_runtime(model)}
+    peers = {"onnxruntime"}
+    if len(binaries) == 1 and importlib.util.find_spec("openvino"):
+        peers.add("openvino")
+    if len(binaries) == 1 and model.with_suffix(".pt2").exists():
+        peers.add("torch-compile")
+    return ways | {name: lambda peer=peer: other_run(peer, model) for peer, name in PEERS.items() if peer in peers}
 
 
 def measure(binaries, name, rounds):
-    """Medians of wall and CPU seconds, by way."""
+    """Medians of wall seconds, CPU seconds and peak MiB, by way."""
     model = ROOT / "models" / f"{name}.onnx"
     ways = ways_of(binaries, model)
     all_of = {way: [] for way in ways}
@@ -92,21 +122,47 @@ def measure(binaries, name, rounds):
         for way in list(ways)[:: 1 if i % 2 == 0 else -1]:
             all_of[way].append(ways[way]())
     medians = {way: [statistics.median(column) for column in zip(*rows, strict=True)] for way, rows in all_of.items()}
-    print(f"bench: {name}: " + ", ".join(f"{way} {s:.3f} s ({c:.3f} CPU s)" for way, (s, c) in medians.items()))
+    said = ", ".join(f"{way} {s:.3f} s ({c:.3f} CPU s, {m:.0f} MiB)" for way, (s, c, m) in medians.items())
+    print(f"bench: {name}: {said}", flush=True)
     return medians
 
 
-def table(rows):
-    ways = list(next(iter(rows.values())))
-    lines = [f"| {' | '.join(['model', *ways, 'relay / ONNX Runtime'])} |", f"| --- |{' ---: |' * (len(ways) + 1)}"]
+def table(rows, cell):
+    """A row for each network; `cell` writes an entry, and a network that an engine cannot read has none."""
+    ways = list(dict.fromkeys(way for row in rows.values() for way in row))
+    lines = [f"| {' | '.join(['model', *ways])} |", f"| --- |{' ---: |' * len(ways)}"]
     for name, row in rows.items():
-        cells = [f"{seconds:.3f} ({cpu:.3f})" for seconds, cpu in row.values()]
-        ratio = row[ways[0]][0] / row["ONNX Runtime"][0]
-        lines.append(f"| {' | '.join([name, *cells, f'**{ratio:.1f}**'])} |")
+        lines.append(f"| {' | '.join([name, *(cell(row[way]) if way in row else '' for way in ways)])} |")
     return "\n".join(lines)
 
 
-def page(rows, cpu):
+def seconds_of(entry):
+    return f"{entry[0]:.3f} ({entry[1]:.3f})"
+
+
+def mib_of(entry):
+    return f"{entry[2]:.0f}"
+
+
+def goals(rows):
+    """What is reached, in words."""
+    ratios = {name: row["relay"][0] / row["ONNX Runtime"][0] for name, row in rows.items()}
+    size = {name: (ROOT / "models" / f"{name}.onnx").stat().st_size / 1e6 for name in rows}
+    slow = [f"{name} ({ratio:.1f})" for name, ratio in ratios.items() if ratio > LARGEST_RATIO]
+    late = [
+        f"{name} ({row['relay'][0]:.3f} s)"
+        for name, row in rows.items()
+        if size[name] < SMALL_MB and row["relay"][0] > SMALL_SECONDS
+    ]
+    mean = math.exp(statistics.mean(map(math.log, ratios.values())))
+    return (
+        f"Relay takes {mean:.1f} times as long as ONNX Runtime in the geometric mean. More than {LARGEST_RATIO} times "
+        f"as long: {', '.join(slow) or 'none'}. Models below {SMALL_MB} MB that take more than "
+        f"{SMALL_SECONDS * 1e3:.0f} ms: {', '.join(late) or 'none'}."
+    )
+
+
+def page(rows, cpu, rounds):
     return f"""<!-- Written by bench/first_results.py. Do not edit. -->
 # First results: {cpu}
 
@@ -114,11 +170,17 @@ Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu
 `make bench-first`.
 
 Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians
-of {ROUNDS} rounds, in which the engines take turns. Relay's are those of a whole process `relay run`, with an empty
-cache. The third run loads full code from the cache. ONNX Runtime's begin after Python has imported it.
+of {rounds} rounds, in which the engines take turns. Relay's are those of a whole process `relay run`, with an empty
+cache. The third run loads full code from the cache. The others' begin after Python has imported them.
 [First results](../first-results.md) explains the tiers.
 
-{table(rows)}
+{table(rows, seconds_of)}
+
+{goals(rows)}
+
+Peak resident memory of these processes in MiB, Python and the libraries included:
+
+{table(rows, mib_of)}
 """
 
 
@@ -127,17 +189,19 @@ def main():
     parser.add_argument("models", nargs="*")
     parser.add_argument("--binaries", nargs="+", type=pathlib.Path, default=[RELAY])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--page", type=pathlib.Path, help="writes a page about these models to this file")
     args = parser.parse_args()
-    rows = {name: measure(args.binaries, name, args.rounds) for name in args.models or MODELS}
-    print(table(rows))
-    if args.models or len(args.binaries) > 1:
+    rows = {name: measure(args.binaries, name, args.rounds) for name in args.models or every_network()}
+    print(table(rows, seconds_of))
+    if (args.models and not args.page) or len(args.binaries) > 1:
         return
-    from run import cpu_name
-
-    slug = "-".join(cpu_name().lower().replace("(r)", "").split())
-    path = ROOT / "docs" / "benchmarks" / f"first-{slug}.md"
-    path.write_text(page(rows, cpu_name()))
-    print(f"bench: wrote {path.relative_to(ROOT)}")
+    said = subprocess.run([sys.executable, "-c", "import run; print(run.cpu_name())"], cwd=ROOT / "bench",
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    cpu = said.stdout.strip()
+    slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
+    path = args.page or ROOT / "docs" / "benchmarks" / f"first-{slug}.md"
+    path.write_text(page(rows, cpu, args.rounds))
+    print(f"bench: wrote {path}")
 
 
 if __name__ == "__main__":

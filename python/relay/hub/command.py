@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--licence", default="", help="the model's licence, such as Apache-2.0")
     add("--shape", action="append", default=[], type=_shape, metavar="NAME=DIMS", help="shape of an input")
     add("-O", "--opt-level", type=int, default=2, help="0 to 3; default 2")
-    add("--numerics", default="fp32", help="fp32, or fast")
+    add("--numerics", default="fp32", help="fp32, ieee or fast")
     add("--sign", metavar="KEY", help="private key of Ed25519 in PEM, which signs the manifest")
     add = verbs.add_parser("pull", help="take a model, checked, into a folder").add_argument
     add("place", metavar="PLACE")

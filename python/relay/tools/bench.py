@@ -4,9 +4,10 @@ nothing of relay.
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
 Loads the model, runs it once, writes the results and prints one line of JSON: {"version": ..., "ready_ms": milliseconds
-to read, compile and run it once, "peak_bytes": peak memory of the process so far}, or {"error": ...}. Then, for every
-line on stdin, a number of seconds, it runs the model for that time and prints the times of all runs in microseconds as
-one JSON list. Arrays are named by their position: inputs in the order of the model.
+to read, compile and run it once, "ready_cpu_ms": the same of all threads and of processes that have ended,
+"peak_bytes": peak memory of the process so far}, or {"error": ...}. Then, for every line on stdin, a number of seconds,
+it runs the model for that time and prints the times of all runs in microseconds as one JSON list. Arrays are named by
+their position: inputs in the order of the model.
 
 The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, next to MODEL.onnx. `torch-float64` is not a
 competitor but the reference for all errors: the same program with every float in double precision.
@@ -15,6 +16,7 @@ competitor but the reference for all errors: the same program with every float i
 import json
 import os
 import pathlib
+import resource
 import sys
 import time
 
@@ -146,6 +148,11 @@ def peak_memory_bytes():
     return int(status.split("VmHWM:")[1].split()[0]) << 10
 
 
+def cpu_seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 def main(engine, model, threads, inputs, outputs):
     # Only our lines go to stdout, whatever a library prints.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -156,16 +163,17 @@ def main(engine, model, threads, inputs, outputs):
         with np.load(inputs) as stored:
             arrays = [stored[str(i)] for i in range(len(stored.files))]
         version, load = ENGINES[engine]()
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), cpu_seconds()
         run = load(model, int(threads))(arrays)
         results = run()
-        ready_ms = (time.perf_counter() - begin) * 1e3
+        ready_ms, ready_cpu_ms = (time.perf_counter() - begin) * 1e3, (cpu_seconds() - cpu) * 1e3
         np.savez(outputs, **{str(i): np.asarray(value) for i, value in enumerate(results)})
         peak_bytes = peak_memory_bytes()
     except Exception as error:  # any error is reported to the user by the other process
         print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=answers)
         return 1
-    print(json.dumps({"version": version, "ready_ms": ready_ms, "peak_bytes": peak_bytes}), file=answers)
+    said = {"version": version, "ready_ms": ready_ms, "ready_cpu_ms": ready_cpu_ms, "peak_bytes": peak_bytes}
+    print(json.dumps(said), file=answers)
     for line in sys.stdin:
         times, end = [], time.perf_counter() + float(line)
         while not times or time.perf_counter() < end:

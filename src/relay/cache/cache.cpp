@@ -78,6 +78,10 @@ class Statement {
     sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
     return *this;
   }
+  Statement& bind_bytes(const std::string& bytes) {
+    sqlite3_bind_blob64(statement_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC);
+    return *this;
+  }
   Statement& bind(int64_t number) {
     sqlite3_bind_int64(statement_, ++bound_, number);
     return *this;
@@ -107,6 +111,12 @@ class Statement {
   std::string text(int column) const {
     const unsigned char* t = sqlite3_column_text(statement_, column);
     return t ? reinterpret_cast<const char*>(t) : "";
+  }
+  std::string bytes(int column) const {
+    const void* data = sqlite3_column_blob(statement_, column);
+    return data ? std::string(static_cast<const char*>(data),
+                              static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
+                : std::string();
   }
   int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
   double real(int column) const { return sqlite3_column_double(statement_, column); }
@@ -139,12 +149,13 @@ class Transaction {
 
 }  // namespace
 
-static constexpr int index_version = 1;
+static constexpr int index_version = 2;
 static const char* const schema =
     "CREATE TABLE IF NOT EXISTS contents(path TEXT PRIMARY KEY, identity TEXT, hash TEXT);"
     "CREATE TABLE IF NOT EXISTS files(model TEXT, place INTEGER, path TEXT, PRIMARY KEY(model, place));"
     "CREATE TABLE IF NOT EXISTS models(key TEXT PRIMARY KEY, model TEXT, how TEXT, notes TEXT, bytes INTEGER,"
-    " compile_ms REAL, made REAL, used REAL);";
+    " compile_ms REAL, made REAL, used REAL);"
+    "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, hash TEXT, bytes INTEGER, used REAL, object BLOB);";
 
 // The index of this version, or null; `useless`: the existing file is not an index, or is that of another version.
 static sqlite3* open_index(const std::string& path, bool& useless) {
@@ -165,7 +176,8 @@ static sqlite3* open_index(const std::string& path, bool& useless) {
   int code = sqlite3_errcode(index);  // a locked index has none of these codes
   useless = code == SQLITE_CORRUPT || code == SQLITE_NOTADB || (version > 0 && version != index_version);
   if (version == index_version) return index;
-  if (version == 0 && sqlite3_exec(index, schema, nullptr, nullptr, nullptr) == SQLITE_OK &&
+  if (version == 0 && sqlite3_exec(index, "PRAGMA auto_vacuum = INCREMENTAL", nullptr, nullptr, nullptr) == SQLITE_OK &&
+      sqlite3_exec(index, schema, nullptr, nullptr, nullptr) == SQLITE_OK &&
       sqlite3_exec(index, format("PRAGMA user_version = {}", index_version).c_str(), nullptr, nullptr, nullptr) ==
           SQLITE_OK)
     return index;
@@ -410,12 +422,75 @@ Result<std::vector<Cache::Stray>> Cache::strays() {
   return out;
 }
 
+// --- kernels ---------------------------------------------------------------------------------------------------------
+
+static std::string key_of_kernel(const std::string& key) { return hash_of(compiler_identity() + "\n" + key); }
+
+Result<std::optional<std::string>> Cache::find_kernel(const std::string& key) {
+  const std::string mine = key_of_kernel(key);
+  Statement look(index_, "SELECT hash, object FROM kernels WHERE key = ?");
+  if (!look.bind(mine).step()) {
+    RELAY_RETURN_IF_ERROR(look.status());
+    return std::optional<std::string>();
+  }
+  std::string object = look.bytes(1);
+  if (hash_of(object) == look.text(0)) return std::optional(std::move(object));
+  RELAY_RETURN_IF_ERROR(Statement(index_, "DELETE FROM kernels WHERE key = ?").bind(mine).run());
+  return std::optional<std::string>();
+}
+
+Status Cache::keep_kernels(std::span<const CachedKernel> kernels, std::span<const std::string> used) {
+  const double time = clock_now();
+  Transaction writing(index_);
+  RELAY_RETURN_IF_ERROR(writing.begun());
+  for (const CachedKernel& k : kernels) {
+    Statement keep(index_, "INSERT OR REPLACE INTO kernels VALUES(?, ?, ?, ?, ?)");
+    keep.bind(key_of_kernel(k.key)).bind(hash_of(k.object)).bind(static_cast<int64_t>(k.object.size())).bind(time);
+    RELAY_RETURN_IF_ERROR(keep.bind_bytes(k.object).run());
+  }
+  for (const std::string& key : used) {  // a coarse clock: most uses need not write
+    Statement touch(index_, "UPDATE kernels SET used = ? WHERE key = ? AND used < ?");
+    RELAY_RETURN_IF_ERROR(touch.bind(time).bind(key_of_kernel(key)).bind(time - 3600).run());
+  }
+  RELAY_RETURN_IF_ERROR(writing.commit());
+  if (kernels.empty()) return ok();
+  RELAY_ASSIGN(const Pruned removed, prune(max_bytes_, forever));
+  (void)removed;
+  return ok();
+}
+
+Result<Cache::Kernels> Cache::kernels() {
+  Kernels out;
+  Statement ask(index_, "SELECT count(*), sum(bytes) FROM kernels");
+  if (ask.step()) out = {ask.number(0), ask.number(1)};
+  RELAY_RETURN_IF_ERROR(ask.status());
+  return out;
+}
+
 Result<Cache::Pruned> Cache::prune(int64_t max_bytes, double unused_for) {
   Pruned out;
-  RELAY_ASSIGN(std::vector<CachedModel> all, list());
-  int64_t kept = 0;
-  double time = clock_now();
+  RELAY_ASSIGN(const std::vector<CachedModel> all, list());
+  RELAY_ASSIGN(const Kernels kernels, this->kernels());
+  int64_t kept = 0, models = 0;
+  for (const CachedModel& m : all) models += m.bytes;
+  const double time = clock_now();
+  // Kernels in the order of their use, between the models; not read if there is room for all.
+  const bool looks_at_kernels = models + kernels.bytes > max_bytes || unused_for < forever;
+  Statement next(index_, "SELECT key, bytes, used FROM kernels ORDER BY used DESC");
+  bool is_kernel = looks_at_kernels && next.step();
+  std::vector<std::string> old;
+  auto visit_kernels = [&](double until) {
+    for (; is_kernel && next.real(2) >= until; is_kernel = next.step()) {
+      if (time - next.real(2) <= unused_for && kept + next.number(1) <= max_bytes) {
+        kept += next.number(1);
+        continue;
+      }
+      old.push_back(next.text(0));
+      out.kernels += 1, out.bytes += next.number(1);
+    }
+  };
   for (const CachedModel& m : all) {
+    visit_kernels(m.used);
     struct stat about{};
     bool there = stat(m.artifact.c_str(), &about) == 0;
     if (there && time - m.used <= unused_for && kept + m.bytes <= max_bytes) {
@@ -424,6 +499,16 @@ Result<Cache::Pruned> Cache::prune(int64_t max_bytes, double unused_for) {
     }
     RELAY_RETURN_IF_ERROR(remove(m));
     out.models += 1, out.bytes += m.bytes;
+  }
+  visit_kernels(-forever);
+  RELAY_RETURN_IF_ERROR(next.status());
+  if (!old.empty()) {
+    Transaction writing(index_);
+    RELAY_RETURN_IF_ERROR(writing.begun());
+    for (const std::string& key : old)
+      RELAY_RETURN_IF_ERROR(Statement(index_, "DELETE FROM kernels WHERE key = ?").bind(key).run());
+    RELAY_RETURN_IF_ERROR(writing.commit());
+    RELAY_RETURN_IF_ERROR(Statement(index_, "PRAGMA incremental_vacuum").run());
   }
   // Drafts of processes that died, and artifacts of a lost index.
   RELAY_ASSIGN(std::vector<Stray> strays, this->strays());

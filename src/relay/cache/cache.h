@@ -8,11 +8,15 @@
 // name of an artifact is a hash of the contents of the model's files, of the options of compile(), and of this build of
 // the compiler. The hash of a file's contents is kept with the file's identity (device, inode, size, time of change)
 // and recomputed only if that changes. A damaged index is replaced by an empty one; the artifacts check themselves.
+//
+// The index also has object files of single kernels, by a hash of what they compute, so that models share them. They
+// count for the size of the cache, and have checksums.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +42,11 @@ struct CachedModel {
   int64_t bytes = 0;
   double compile_ms = 0;
   double made = 0, used = 0;  // seconds since 1970
+};
+
+// The object file of a kernel; `key`: a hash of its text, of the target and of the effort.
+struct CachedKernel {
+  std::string key, object;
 };
 
 // A model to be stored.
@@ -76,12 +85,22 @@ class Cache {
   };
   Result<std::vector<Stray>> strays();
   struct Pruned {
-    int64_t models = 0, bytes = 0;
+    int64_t models = 0, kernels = 0, bytes = 0;
   };
-  // Removes models that were unused for `unused_for` seconds, then the least recently used ones until the rest takes at
-  // most `max_bytes`, and strays that are not in use.
+  // Removes models and kernels that were unused for `unused_for` seconds, then the least recently used ones until the
+  // rest takes at most `max_bytes`, and strays that are not in use.
   Result<Pruned> prune(int64_t max_bytes, double unused_for);
   Status remove(const CachedModel& model);  // for a model that cannot be loaded
+
+  // The object file of this build's kernel; unset if there is none. A damaged one is removed.
+  Result<std::optional<std::string>> find_kernel(const std::string& key);
+  // Adds kernels, and notes that the kernels `used` were of use. Removes the least recently used models and kernels
+  // until all take at most max_bytes.
+  Status keep_kernels(std::span<const CachedKernel> kernels, std::span<const std::string> used);
+  struct Kernels {
+    int64_t count = 0, bytes = 0;
+  };
+  Result<Kernels> kernels();
 
  private:
   Cache(std::string folder, int64_t max_bytes, sqlite3* index);

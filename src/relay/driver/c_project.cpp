@@ -219,7 +219,10 @@ Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Val
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library,
                codegen::jit(compiled.built.kernels, host, compiled.report.threads));
   Recorded out;
-  RELAY_ASSIGN(out.program, runtime::with_constants(compiled.built.program, library.get()));
+  runtime::Program in_c = *compiled.built.program;
+  in_c.keeps_subnormals = true;  // as C does
+  RELAY_ASSIGN(out.program,
+               runtime::with_constants(std::make_shared<const runtime::Program>(std::move(in_c)), library.get()));
   runtime::Program lent = *out.program;
   lent.donations.clear();  // the recorded inputs are still needed
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,

@@ -9,6 +9,7 @@
 #include "relay/codegen/device_backend.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
+#include "relay/driver/kernel_store.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/signature.h"
@@ -83,16 +84,19 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
   return {};
 }
 
-static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads, runtime::Tier tier) {
+static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads, runtime::Tier tier,
+                                                     std::shared_ptr<codegen::ObjectStore> store) {
   if (codegen::device_kind(target) == "opencl") return codegen::opencl_backend(target);
   if (codegen::device_kind(target) == "cuda") return codegen::ptx_backend(target);
-  return codegen::llvm_backend(target, threads, tier);
+  return codegen::llvm_backend(target, threads, tier, codegen::most_fast_operations, std::move(store));
 }
 
+// With Tier::Fast, all code is fast, even if the store has full code.
 static std::shared_ptr<codegen::Backend> new_backend(const Options& options, runtime::Tier tier = runtime::Tier::Full) {
   TargetDesc machine = options.lower.target;
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
-  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier);
+  return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier,
+                     options.run.tier == Tier::Fast ? nullptr : kernel_store(machine, options.run.kernels));
 }
 
 static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
@@ -217,7 +221,8 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
   exec::BuildOptions build{.target = options.lower.target,
                            .threads = options.run.threads,
                            .executor = options.run.executor,
-                           .memory_limit = options.run.memory_limit};
+                           .memory_limit = options.run.memory_limit,
+                           .keeps_subnormals = options.lower.numerics == lower::Numerics::Ieee};
   Status runs_here = check_runs_here(options.lower.target);
   if (runs_here && codegen::device_kind(options.lower.target).empty()) return build;
   if (!runs_here && options.run.make_executable) return runs_here.errors();
@@ -427,7 +432,9 @@ FileForm form_for(const std::string& path) {
 Status save(const Compiled& compiled, FileForm form, const std::string& path, runtime::Tier tier) {
   const TargetDesc& target = compiled.report.target;
   const std::shared_ptr<codegen::Backend> backend =
-      compiled.backend && compiled.tier == tier ? compiled.backend : new_backend(target, compiled.report.threads, tier);
+      compiled.backend && compiled.tier == tier
+          ? compiled.backend
+          : new_backend(target, compiled.report.threads, tier, kernel_store(target, {}));
   if (form == FileForm::Artifact) {
     CompileReport report = compiled.report;
     report.tier = tier;

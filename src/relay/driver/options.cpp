@@ -52,9 +52,9 @@ Status check_options(const Options& options) {
 }
 
 Result<lower::Numerics> find_numerics(const std::string& text) {
-  for (lower::Numerics numerics : {lower::Numerics::Fp32, lower::Numerics::Fast})
+  for (lower::Numerics numerics : {lower::Numerics::Fp32, lower::Numerics::Ieee, lower::Numerics::Fast})
     if (text == lower::name(numerics)) return numerics;
-  return bad_option(format("there is no arithmetic class '{}'", text), "the classes are fp32 and fast");
+  return bad_option(format("there is no arithmetic class '{}'", text), "the classes are fp32, ieee and fast");
 }
 
 Result<std::optional<runtime::Executor>> find_executor(const std::string& text) {

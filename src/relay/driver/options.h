@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "relay/build/lower_program.h"
+#include "relay/cache/cache.h"
 #include "relay/cache/tuning_records.h"
 #include "relay/driver/donate.h"
 #include "relay/driver/pipeline.h"
@@ -173,7 +174,8 @@ struct LowerOptions {
       option("target", &LowerOptions::target,
              "Processor, with features to add or remove: native, zen4, native,-avx512f, neoverse-n1, rv64gcv",
              {.text = "native"}),
-      option("numerics", &LowerOptions::numerics, "Arithmetic class: fp32, or fast (no check for infinities and NaN)"),
+      option("numerics", &LowerOptions::numerics,
+             "Arithmetic class: fp32, ieee (with subnormal numbers), or fast (no check for infinities and NaN)"),
       option(
           "schedules", &LowerOptions::schedules,
           "Schedules by group, a name or a number, or one text of all groups, as Compiled.emit(\"schedule\") returns "
@@ -214,6 +216,9 @@ enum class Tier : uint8_t {
 const char* name(Tier tier);  // "fast", "full", "auto"
 Result<Tier> find_tier(const std::string& text);
 
+// Opens the cache.
+using OpenCache = std::function<Result<std::unique_ptr<cache::Cache>>()>;
+
 // The program and its runs.
 struct RunOptions {
   int threads = 0;
@@ -222,6 +227,7 @@ struct RunOptions {
   Tier tier = Tier::Full;
   Donated donate{};
   bool make_executable = true;
+  OpenCache kernels{};
   std::vector<std::string> output_names{};
 
   static constexpr auto fields = std::tuple{
@@ -261,6 +267,8 @@ struct RunOptions {
       option("make_executable", &RunOptions::make_executable,
              "Make the executable; if false, only the parts that a file needs.",
              internal("the verbs that only write or inspect leave it out", "the artifact is the same")),
+      option("kernels", &RunOptions::kernels, "The cache whose kernels the program shares.",
+             internal("prepare_model() sets it", "kernels of the cache are equal to compiled ones")),
       option("output_names", &RunOptions::output_names,
              "Names of @main's results; empty: those in the module's attributes.", internal("the model's")),
   };
@@ -296,7 +304,7 @@ std::string long_flag(const char* name, const OptionUse& use);
 Status check_options(const Options& options);
 
 // Values of options by name; bad_option lists the names.
-Result<lower::Numerics> find_numerics(const std::string& text);  // "fp32", "fast"
+Result<lower::Numerics> find_numerics(const std::string& text);  // "fp32", "ieee", "fast"
 Result<std::optional<runtime::Executor>> find_executor(
     const std::string& text);  // "compiled" (unset), "graph", "vm", "aot"
 

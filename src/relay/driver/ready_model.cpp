@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "relay/base/fork_guard.h"
+#include "relay/driver/kernel_store.h"
 #include "relay/external/generators.h"
 #include "relay/frontend/common/limits.h"
 #include "relay/input/files.h"
@@ -83,6 +84,10 @@ static Json key_of(const std::map<std::string, DType>& dtypes) {
   Json out = Json::object();
   for (const auto& [input, dtype] : dtypes) out[input] = dtype.str();
   return out;
+}
+
+std::string target_key(const TargetDesc& target) {
+  return key_of(target).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string cache_request(const Options& options) {
@@ -166,7 +171,6 @@ static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, cons
 }
 
 using Kernels = Result<std::shared_ptr<const runtime::KernelLibrary>>;
-using OpenCache = std::function<Result<std::unique_ptr<cache::Cache>>()>;
 
 // Full code, which also replaces fast code in the cache.
 static Kernels keep_full(const Model& model, const Compiled& full, const Options& options, double since,
@@ -181,7 +185,7 @@ static Kernels keep_full(const Model& model, const Compiled& full, const Options
 // Full code of a model that the cache has with fast code: the model is read again.
 static Kernels compile_again(const std::string& path, Options options, const std::string& request,
                              const OpenCache& open) {
-  options.run.tier = Tier::Full, options.run.make_executable = false;
+  options.run.tier = Tier::Full, options.run.make_executable = false, options.run.kernels = open;
   const double since = cache::clock_now();
   RELAY_ASSIGN(const Model model, load_model(path, options));
   options.run.output_names = model.output_names;
@@ -208,7 +212,7 @@ static Status compile_into_cache(ReadyModel& out, Options options, double since,
   }
   // Compiles to a file, which is then loaded, so that code is generated once.
   RELAY_RETURN_IF_ERROR(check_runs_here(options.lower.target));
-  options.run.make_executable = false;
+  options.run.make_executable = false, options.run.kernels = cache->opener();
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
   const runtime::Tier tier = out.compiled->tier;
   const bool is_full = tier == runtime::Tier::Full;

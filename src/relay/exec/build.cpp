@@ -37,7 +37,7 @@ static Result<Built> finish(Parts parts, const BuildOptions& options) {
 
 Result<Built> build_program(const LoweredFunction& lowered, const BuildOptions& options) {
   Parts parts;
-  parts.program.devices = options.devices;
+  parts.program.devices = options.devices, parts.program.keeps_subnormals = options.keeps_subnormals;
   RELAY_ASSIGN(runtime::Segment segment, write_segment(lowered, options, parts));
   parts.program.segments.push_back(std::move(segment));
   return finish(std::move(parts), options);
@@ -48,7 +48,7 @@ Result<Built> build_program(const ir::Module& module, const std::vector<LoweredS
                             const BuildOptions& options) {
   const ir::FunctionRef& main = module.functions.at(ir::main_function);
   Parts parts;
-  parts.program.devices = options.devices;
+  parts.program.devices = options.devices, parts.program.keeps_subnormals = options.keeps_subnormals;
   Numbers numbers(module, segments, parts);
   RELAY_ASSIGN(runtime::Function entry, value_code(ir::main_function, main, numbers));
   parts.program.functions.push_back(std::move(entry));

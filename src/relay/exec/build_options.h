@@ -22,6 +22,7 @@ struct BuildOptions {
   std::optional<runtime::Executor> executor{};  // unset: graphs run as graphs, functions in the VM
   int64_t memory_limit = 0;                     // bytes per run (runtime/executable.h); 0: unlimited
   codegen::Tier tier = codegen::Tier::Full;     // of the code of the executable
+  bool keeps_subnormals = false;                // Program::keeps_subnormals
   // The generator of code for `target`, which may have begun to compile the kernels; null: a new one.
   std::shared_ptr<codegen::Backend> backend{};
 };

@@ -226,6 +226,7 @@ Status SegmentConstants::run_step(const lower::Step& step, const codegen::Kernel
   }
   const std::vector<int64_t> values = sizes(step);
   std::atomic<bool> failed = false;
+  const runtime::FloatScope scope(runtime::kernel_control(options_.keeps_subnormals));
   runtime::call_kernel(session, fn, params.data(), values.data(), tasks(step), codegen::scratch_bytes(kernel), {},
                        failed);
   if (failed) return runtime::out_of_scratch();

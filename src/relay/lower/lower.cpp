@@ -335,7 +335,7 @@ class Lowering {
   }
 
   uint32_t add_kernel(loop::Kernel k) {
-    const std::string text = text_without_name(k);
+    const std::string text = loop::text_without_name(k);
     return add_kernel(std::move(k), text);
   }
 

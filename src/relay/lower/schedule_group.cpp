@@ -137,7 +137,7 @@ class Attempts {
                  build_kernels(stages, draft.schedule, draft.layouts, options_.target, name_, options_.injected_bug));
     for (const BuiltKernel& b : built) RELAY_RETURN_IF_ERROR(check_length(b.kernel));
     for (BuiltKernel& b : built) {
-      b.text = text_without_name(b.kernel);
+      b.text = loop::text_without_name(b.kernel);
       if (options_.check_code) RELAY_RETURN_IF_ERROR(options_.check_code(b.kernel, b.text));
     }
     return built;

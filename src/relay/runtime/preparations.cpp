@@ -135,6 +135,7 @@ class Preparer {
         }
     };
     ThreadPool::Session session(ThreadPool::global());
+    const FloatScope scope(kernel_control(program_.keeps_subnormals));
     session.parallel(std::min<int64_t>(session.threads(), static_cast<int64_t>(work.size())), take);
     return failed ? out_of_scratch() : ok();
   }

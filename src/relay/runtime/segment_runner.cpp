@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "relay/runtime/external.h"
 #include "relay/tensor/index_check.h"
@@ -184,6 +185,8 @@ inline bool SegmentRunner::holds(const Call& c) const {
 bool SegmentRunner::call_elsewhere(const Call& c, ThreadPool::Session& session) {
   const DeviceStep& step = *c.elsewhere;
   Status done = ok();
+  std::optional<FloatScope> scope;
+  if (device(step.device == host_device ? step.from : step.device).name().kind != "cpu") scope.emplace(outside_);
   if (step.kernel == nullptr) {
     done = copy_between(step.from, c.params[0], step.device, c.params[1], static_cast<size_t>(c.tasks));
   } else {
@@ -227,7 +230,10 @@ bool SegmentRunner::call_external(const Call& c, ThreadPool::Session& session) {
     arrays[i].data = copy;
   }
   session.rest(true);
-  Status status = c.external->run(arrays, session.threads());
+  Status status = [&] {
+    const FloatScope scope(outside_);
+    return c.external->run(arrays, session.threads());
+  }();
   session.rest(false);
   if (!status) return failed_ = &c, step_error_ = status.errors(), false;
   for (const auto& [i, copy] : copies) {
@@ -308,6 +314,7 @@ void SegmentRunner::run_measured(const RunState& state) {
     Clock::time_point start = Clock::now();
     bool ran = call(c, state.session);
     if (c.elsewhere != nullptr && !failed_) {  // for its time
+      const FloatScope scope(outside_);
       if (const Status done =
               device(c.elsewhere->device == host_device ? c.elsewhere->from : c.elsewhere->device).synchronise();
           !done)
@@ -352,7 +359,14 @@ void SegmentRunner::use(const KernelCode::Table* code) {
   measuring_ = true, decided_runs_ = 0;
 }
 
+// The kernels run with the program's control word, and code of others with the caller's.
 Status SegmentRunner::run(const RunState& state) {
+  outside_ = FloatControl::now();
+  const FloatScope scope(kernel_control(linked_.program->keeps_subnormals));
+  return run_calls(state);
+}
+
+Status SegmentRunner::run_calls(const RunState& state) {
   if (const KernelCode::Table* now = linked_.code->now(); now != code_) use(now);
   bind(state);
   if (!updates_.empty()) RELAY_RETURN_IF_ERROR(begin_updates(state));

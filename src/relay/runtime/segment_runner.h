@@ -33,6 +33,7 @@ class SegmentRunner {
   Status run(const RunState& state);
 
  private:
+  Status run_calls(const RunState& state);
   // A step that is not the host's alone. Devices are those of the process.
   struct DeviceStep {
     uint32_t from, device;
@@ -106,6 +107,7 @@ class SegmentRunner {
   std::vector<OuterSlot> input_slots_, output_slots_;
   std::vector<Update> updates_;
   std::byte* arena_ = nullptr;
+  FloatControl outside_{};  // the control word of the caller of run()
   std::vector<relay_external_array> external_arrays_;
   const Call* failed_ = nullptr;  // the step that ended the run
   Diagnostics step_error_;

@@ -59,3 +59,26 @@ else:
 """
     in_bench(script, tmp_path / "kept.json")
     assert json.loads((tmp_path / "kept.json").read_text()) == {"asked": "make bench-quick", "zoo": [2]}
+
+
+def test_the_page_of_first_results_says_what_is_reached(tmp_path):
+    script = """
+import pathlib, sys
+import first_results
+folder = pathlib.Path(sys.argv[1])
+first_results.ROOT = folder
+(folder / "models").mkdir()
+for name in "small", "large":
+    (folder / "models" / f"{name}.onnx").write_bytes(bytes(1000 if name == "small" else 6_000_000))
+quick, slow = [0.1, 0.15, 50.0], [0.5, 0.75, 200.0]
+rows = {"small": {"relay": slow, "ONNX Runtime": [0.1, 0.2, 60.0]},
+        "large": {"relay": slow, "ONNX Runtime": [0.25, 0.3, 61.5], "OpenVINO": quick}}
+(folder / "page.md").write_text(first_results.page(rows, "EPYC (zen5)", 5))
+"""
+    in_bench(script, tmp_path)
+    text = (tmp_path / "page.md").read_text()
+    assert "| small | 0.500 (0.750) | 0.100 (0.200) |  |" in text and "| large | 200 | 62 | 50 |" in text
+    assert "3.2 times as long as ONNX Runtime" in text
+    assert (
+        "More than 3 times as long: small (5.0). Models below 5 MB that take more than 150 ms: small (0.500 s)." in text
+    )

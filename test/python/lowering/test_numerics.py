@@ -105,12 +105,70 @@ def test_each_image_is_looked_at_by_itself(weights):
         assert np.abs(image - want).max() <= 3e-6 * np.abs(want).max()
 
 
-def test_denormals_are_not_flushed(model, weights):
+@pytest.mark.parametrize("target", MASKED)
+def test_ieee_keeps_denormals(weights, target):
     """Data below the smallest normal number, 1.2e-38: results are multiples of 1.4e-45, a few of them off."""
     x = data() * np.float32(1e-40)
-    got, want = model(x), by_torch(x, weights, torch.float64)
+    got, want = build(weights, numerics="ieee", target=target)(x), by_torch(x, weights, torch.float64)
     assert want.max() > 1e-40
     assert np.abs(got - want).max() <= 600 * 1.4e-45
+
+
+def test_denormals_count_as_zero(model):
+    """The same data otherwise: all results are zero, exactly."""
+    x = data() * np.float32(1e-40)
+    assert x.max() > 0 and not (np.abs(x) >= np.finfo("f").tiny).any()
+    assert not np.signbit(model(x)).any() and (model(x).view("u4") == 0).all()
+
+
+class TestSubnormalNumbers:
+    """`x * y` with operands and products around 2**-126, in each type and executor."""
+
+    PROGRAMS = {
+        "graph": "def @main(%x: Tensor[(9,), {0}], %y: Tensor[(9,), {0}]) { multiply(%x, %y) }",
+        "vm": "def @main(%x: Tensor[(9,), {0}], %y: Tensor[(9,), {0}]) { if (less(1, 2)) { multiply(%x, %y) } "
+        "else { %x } }",
+    }
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    @pytest.mark.parametrize("executor", ["graph", "vm", "aot"])
+    @pytest.mark.parametrize("dtype, least", [("float32", -126), ("float64", -1022)])
+    def test_are_kept_or_flushed(self, executor, dtype, least, threads, tmp_path):
+        powers = np.array([0, -1, -2, 0, -1, 1, -20, 0, 0])
+        x = np.ldexp(np.array([1, 1.5, -1, 1, -1.5, 1, 1, -1.25, 0]), least + powers).astype(dtype)
+        y = np.array([1, 1, 1, 0.5, -0.75, 0.5, 2.0**20, 0.9, 1], dtype)
+        exact = x * y
+        flushed = np.where(np.abs(x) < 2.0**least, np.copysign(0, x), x) * y
+        flushed = np.where(np.abs(flushed) < 2.0**least, np.copysign(0, flushed), flushed)
+        assert (exact != flushed).sum() == 5
+        text = self.PROGRAMS["graph" if executor == "graph" else "vm"].replace("{0}", dtype)
+        for numerics, want in ("ieee", exact), ("fp32", flushed), ("fast", flushed):
+            how = {} if executor == "graph" else {"executor": executor}
+            made = relay.compile(
+                relay.parse(f'#[version = "0.0.5"]\n{text}'), numerics=numerics, threads=threads, **how
+            )
+            made.save(tmp_path / "saved.rart")
+            for model in made, relay.load(tmp_path / "saved.rart"):
+                assert model(x, y).tobytes() == want.tobytes(), numerics
+
+    def test_of_float16_are_ordinary(self):
+        every = np.arange(1 << 16, dtype="u2").view("f2")
+        program = relay.parse(
+            '#[version = "0.0.5"]\ndef @main(%x: Tensor[(65536,), float16]) { cast(%x, dtype="float32") }'
+        )
+        for target in "native", "native,-f16c":
+            got = relay.compile(program, target=target)(every)
+            assert np.array_equal(got, every.astype("f4"), equal_nan=True)
+
+    def test_the_threads_of_the_process_keep_theirs(self):
+        """NumPy computes on the calling thread before and after a run, on more elements than one piece."""
+        model = relay.compile(
+            relay.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(100000,), float32]) { add(%x, %x) }'), threads=2
+        )
+        x = np.full(100000, 1e-40, "f4")
+        for _ in range(10):
+            assert not model(x).any()
+            assert ((x + x) > 1e-40).all()
 
 
 @pytest.mark.parametrize("target", MASKED)

@@ -138,6 +138,54 @@ def test_prune(model, folder, tmp_path):
     assert "'lots' is not a number of bytes" in run("cache", "prune", "--max-size", "lots", fails=True).stderr
 
 
+def kernels(folder, then=""):
+    with sqlite3.connect(folder / "index.db") as index:
+        if then:
+            index.execute(then)
+        return dict(index.execute("SELECT key, used FROM kernels"))
+
+
+def test_another_model_takes_equal_kernels_from_the_cache(model, folder, tmp_path):
+    run("run", model, "--tier", "full")
+    first = kernels(folder, "UPDATE kernels SET used = used - 100")
+    assert len(first) == 1
+    # The same kernel, under the name of another program's group, and one of its own.
+    other = write(
+        tmp_path / "other.relay",
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(4, 8), float32], %y: Tensor[(4, 8), float32]) {\n'
+        "  (nn.softmax(%y), nn.relu(add(%x, 1f)))\n}\n",
+    )
+    result = run("run", other, "--tier", "full", "--input", "x=ones", "--input", "y=ones")
+    assert "[2, 2" in result.stdout and not from_cache(result)
+    both = kernels(folder)
+    assert len(both) > 1
+    (key,) = first
+    assert both[key] == first[key], "it was compiled again"
+    assert f"2 models and {len(both)} kernels" in run("cache", "ls").stderr
+
+
+def test_a_damaged_kernel_is_compiled_again(model, folder):
+    wanted = run("run", model, "--tier", "full", "--input", "x=random:1").stdout
+    (key,) = kernels(folder, "UPDATE kernels SET object = substr(object, 1, 300)")
+    write(model, model.read_text() + "\n")  # another model with the same kernel
+    again = run("run", model, "--tier", "full", "--input", "x=random:1")
+    assert again.stdout == wanted and not from_cache(again)
+    assert list(kernels(folder)) == [key]
+    with sqlite3.connect(folder / "index.db") as index:
+        assert index.execute("SELECT length(object) = bytes FROM kernels").fetchone() == (1,)
+
+
+def test_kernels_count_for_the_size_of_the_cache(model, folder, monkeypatch):
+    run("run", model, "--tier", "full")
+    assert "removed 0 files, 0 KiB" in run("cache", "prune", "--max-size", "1G").stderr
+    said = run("cache", "prune", "--max-size", "0").stderr
+    assert "removed 1 file and 1 kernel" in said
+    assert not kernels(folder)
+    monkeypatch.setenv("RELAY_CACHE_SIZE", "100")  # no room for one
+    run("run", model, "--tier", "full")
+    assert not kernels(folder)
+
+
 def test_the_size_is_bounded(model, tmp_path, monkeypatch):
     run("run", model)
     monkeypatch.setenv("RELAY_CACHE_SIZE", str(entries()[0]["bytes"] * 3 // 2))

@@ -1,6 +1,7 @@
 """relay.hf: models of transformers with random weights, from folders, compared with transformers itself."""
 
 import resource
+import subprocess
 import sys
 import warnings
 
@@ -229,3 +230,37 @@ def test_what_is_no_model(tmp_path):
             relay.hf.load(wrong)
     with pytest.raises(relay.CompileError, match="is not a model of transformers"):
         relay.hf.load(tmp_path / "none")
+
+
+GENERATES_ONCE = """
+import os, sys, time, warnings
+import relay.hf, torch, transformers
+transformers.logging.set_verbosity_error()
+model = relay.hf.load(sys.argv[1])
+begin = time.perf_counter()
+tokens = model.generate(torch.tensor([[5, 6, 7]]), max_new_tokens=4, do_sample=False)
+seconds = time.perf_counter() - begin
+decoder = relay.hf._DECODING[model].decoder(model)
+print("\\n", decoder.compiled.cached is not None, f"{seconds:.3f}", tokens.tolist())
+"""
+
+
+@pytest.mark.slow
+def test_a_second_process_takes_the_decoder_from_the_cache(tmp_path, monkeypatch):
+    """And gives the same text, sooner."""
+    monkeypatch.setenv("RELAY_CACHE", str(tmp_path / "cache"))
+    layers = {"num_hidden_layers": 4, "hidden_size": 64, "num_key_value_heads": 2}
+    saved(tmp_path / "model", "LlamaForCausalLM", **SMALL | WORDS | layers)
+
+    def process():
+        done = subprocess.run(
+            [sys.executable, "-c", GENERATES_ONCE, tmp_path / "model"], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        cached, seconds, tokens = done.stdout.splitlines()[-1].split(maxsplit=2)
+        return cached, float(seconds), tokens
+
+    first, second = process(), process()
+    assert (first[0], second[0]) == ("False", "True")
+    assert first[2] == second[2]
+    assert second[1] < first[1]

@@ -3,14 +3,17 @@
 #pragma once
 
 #include "relay/codegen/backend.h"
+#include "relay/codegen/object_store.h"
 
 namespace relay::codegen {
 
 // Fast code takes a few times as long to run. Beyond this many operations, a run loses more than the compilation gains.
 constexpr double most_fast_operations = 2e6;
 // A backend with up to `threads` threads. Fast: full code for kernels with more than `most_operations` operations.
+// `store`: object files for this target, or null. Kernels that it has are not compiled.
 std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier = Tier::Full,
-                                      double most_operations = most_fast_operations);
+                                      double most_operations = most_fast_operations,
+                                      std::shared_ptr<ObjectStore> store = nullptr);
 // Each of these is one call of a backend of its own.
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target,
                                            int threads = 1, const runtime::Program* functions = nullptr);

@@ -1,18 +1,38 @@
 #include "relay/codegen/llvm/llvm_backend.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <system_error>
 
 #include "relay/base/fork_guard.h"
 #include "relay/codegen/llvm/llvm_kernel.h"
+#include "relay/codegen/llvm/renamed.h"
 #include "relay/codegen/rolled.h"
 #include "relay/codegen/work.h"
 #include "relay/loop/tiles.h"
+#include "relay/loop/kernel_text.h"
 
 namespace relay::codegen {
 
-LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier, double most_operations)
-    : target_(std::move(target)), tier_(tier), most_operations_(most_operations), is_linked_(is_linked(target_)) {
+// Kernels of the store have a name that depends on what they compute, and get the program's when they leave it.
+static std::string stored_name(const std::string& key) { return "relay_kernel_" + key; }
+
+static bool can_rename(const TargetDesc& target) {
+  const std::string_view triple = target.triple;
+  const bool is_little =
+      triple.starts_with("x86_64") || triple.starts_with("aarch64-") || triple.starts_with("riscv64");
+  return is_little && triple.find("linux") != std::string_view::npos;
+}
+
+LlvmBackend::LlvmBackend(TargetDesc target, int threads, Tier tier, double most_operations,
+                         std::shared_ptr<ObjectStore> store)
+    : target_(std::move(target)),
+      tier_(tier),
+      most_operations_(most_operations),
+      is_linked_(is_linked(target_)),
+      store_(can_rename(target_) ? std::move(store) : nullptr) {
   for (int i = 1; i < threads; ++i) workers_.push_back(std::make_unique<Worker>());
 }
 
@@ -25,8 +45,19 @@ LlvmBackend::~LlvmBackend() {
     if (w->thread.joinable()) w->thread.join();
 }
 
+static std::string key_of(const std::string& text) {
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
 Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
   if (checked_.contains(text)) return ok();
+  if (const std::string key = store_ ? key_of(text) : "";
+      store_ && (store_->find(key, Tier::Full) || (tier_ == Tier::Fast && store_->find(key, Tier::Fast)))) {
+    // It was checked before it was compiled.
+    checked_.emplace(text, std::nullopt);
+    return ok();
+  }
   RELAY_ASSIGN(Prepared prepared, codegen::check(kernel, target_));
   checked_.emplace(text, std::move(prepared));
   return ok();
@@ -41,28 +72,43 @@ static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {
   return tier == Tier::Fast ? rolled(kernel) : kernel;
 }
 
+// Full code is as good as fast code, which need not be exchanged.
+bool LlvmBackend::find_stored(Job& job) {
+  for (const Tier tier : {Tier::Full, Tier::Fast}) {
+    if (tier == Tier::Fast && job.tier == Tier::Full) return false;
+    std::optional<std::string> object = store_->find(job.key, tier);
+    if (object) object = renamed(std::move(*object), stored_name(job.key), job.name);
+    if (!object) continue;
+    job.object = *std::move(object), job.state = Job::State::Done;
+    return true;
+  }
+  return false;
+}
+
+LlvmBackend::JobRef LlvmBackend::new_job(const loop::Kernel& kernel, const std::string& text,
+                                         std::optional<Prepared> checked) {
+  JobRef job = std::make_shared<Job>();
+  job->tier = tier_of(kernel), job->name = kernel.name, job->body = kernel.body;
+  jobs_[kernel.body.get()] = job;
+  if (store_) job->key = key_of(text);
+  if (store_ && find_stored(*job)) return job;
+  if (job->tier == Tier::Fast || !checked) checked = Prepared{to_compile(kernel, job->tier)};
+  job->kernel = std::move(checked);
+  job->kernel->kernel.name = store_ ? stored_name(job->key) : job->name;
+  put(job);
+  return job;
+}
+
 void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
   if (!is_linked_) return;
   const auto known = checked_.find(text);
-  const Tier tier = tier_of(kernel);
   std::optional<Prepared> prepared;
   if (known != checked_.end()) prepared = std::exchange(known->second, std::nullopt);
-  if (tier == Tier::Fast || !prepared) prepared = Prepared{to_compile(kernel, tier)};
-  prepared->kernel.name = kernel.name;
-  put(add(*std::move(prepared), kernel.body, tier));
+  if (new_job(kernel, text, std::move(prepared))->state == Job::State::Done) return;
   start_worker();
   constexpr size_t most_waiting = 8;  // unrolled kernels take memory
   std::unique_lock<std::mutex> lock(mutex_);
   if (queue_.size() > most_waiting) run_next(lock);
-}
-
-LlvmBackend::JobRef LlvmBackend::add(Prepared kernel, const loop::Stmt& body, Tier tier) {
-  JobRef job = std::make_shared<Job>();
-  job->tier = tier;
-  job->name = kernel.kernel.name, job->body = body;
-  job->kernel = std::move(kernel);
-  jobs_[body.get()] = job;
-  return job;
 }
 
 void LlvmBackend::put(const JobRef& job) {
@@ -132,9 +178,15 @@ Result<std::string> LlvmBackend::object_of(Job& job) {
   std::vector<loop::Kernel> kernels;
   if (job.kernel) kernels.push_back(codegen::finish(*std::exchange(job.kernel, std::nullopt)));
   RELAY_ASSIGN(std::string object, writer->write(kernels, job.functions));
-  std::lock_guard<std::mutex> lock(mutex_);
-  idle_writers_[job.tier].push_back(std::move(writer));
-  return object;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_writers_[job.tier].push_back(std::move(writer));
+  }
+  if (job.key.empty()) return object;
+  store_->keep(job.key, job.tier, object);
+  std::optional<std::string> mine = renamed(std::move(object), stored_name(job.key), job.name);
+  RELAY_CHECK(mine, "the object file of {} has no such kernel", job.name);
+  return *std::move(mine);
 }
 
 // Completes the jobs of these kernels, and of the functions. This thread helps.
@@ -148,9 +200,7 @@ Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const l
       jobs.push_back(known->second);
       continue;
     }
-    const Tier tier = tier_of(k);
-    jobs.push_back(add({to_compile(k, tier)}, k.body, tier));
-    put(jobs.back());
+    jobs.push_back(new_job(k, store_ ? loop::text_without_name(k) : "", std::nullopt));
   }
   if (functions || jobs.empty()) {  // the linker needs a file
     jobs.push_back(std::make_shared<Job>());
@@ -204,8 +254,9 @@ Result<std::string> LlvmBackend::emit(std::span<const loop::Kernel> kernels, con
   return link_file(objects, form);
 }
 
-std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier, double most_operations) {
-  return std::make_unique<LlvmBackend>(target, threads, tier, most_operations);
+std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier, double most_operations,
+                                      std::shared_ptr<ObjectStore> store) {
+  return std::make_unique<LlvmBackend>(target, threads, tier, most_operations, std::move(store));
 }
 
 Result<std::shared_ptr<KernelLibrary>> jit(std::span<const loop::Kernel> kernels, const TargetDesc& target, int threads,

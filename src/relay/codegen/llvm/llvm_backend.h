@@ -19,7 +19,8 @@ class ObjectWriter;
 
 class LlvmBackend : public Backend {
  public:
-  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full, double most_operations = most_fast_operations);
+  LlvmBackend(TargetDesc target, int threads, Tier tier = Tier::Full, double most_operations = most_fast_operations,
+              std::shared_ptr<ObjectStore> store = nullptr);
   ~LlvmBackend() override;
 
   Status check(const loop::Kernel& kernel, const std::string& text) override;
@@ -35,6 +36,7 @@ class LlvmBackend : public Backend {
     std::optional<Prepared> kernel{};
     std::string name{};
     loop::Stmt body{};  // of the kernel as lowering made it
+    std::string key{};  // of the kernel in the store; empty without a store
     const runtime::Program* functions = nullptr;
     Tier tier = Tier::Full;
     enum class State : uint8_t { Waits, Runs, Done } state = State::Waits;
@@ -48,7 +50,10 @@ class LlvmBackend : public Backend {
   };
 
   Tier tier_of(const loop::Kernel& kernel) const;
-  JobRef add(Prepared kernel, const loop::Stmt& body, Tier tier);
+  // The job for a kernel: done, if the store has its object file, or else to be put into the queue. `checked`: the
+  // kernel as far as it is prepared, if it is.
+  JobRef new_job(const loop::Kernel& kernel, const std::string& text, std::optional<Prepared> checked);
+  bool find_stored(Job& job);
   void put(const JobRef& job);
   void start_worker();
   void work(Worker& worker);
@@ -59,10 +64,11 @@ class LlvmBackend : public Backend {
 
   const TargetDesc target_;
   const Tier tier_;
-  const double most_operations_;  // of a kernel with fast code
-  const bool is_linked_;          // LLVM's back end for the target is part of this program
+  const double most_operations_;              // of a kernel with fast code
+  const bool is_linked_;                      // LLVM's back end for the target is part of this program
+  const std::shared_ptr<ObjectStore> store_;  // null if there is none, or object files cannot be renamed
   const InterruptFlag interrupt_ = interrupt_flag;
-  // By text: a kernel that was checked, until it begins.
+  // By text: a kernel that was checked, until it begins. Unset too if the store has it.
   std::unordered_map<std::string, std::optional<Prepared>> checked_;
   std::unordered_map<const loop::StmtNode*, JobRef> jobs_;  // by the kernel's body
   std::vector<std::unique_ptr<Worker>> workers_;

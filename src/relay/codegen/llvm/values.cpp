@@ -94,11 +94,15 @@ Value* Values::half_value(Value* bits) {
   Type *wide = like(bits, b.getInt32Ty()), *single = like(bits, b.getFloatTy());
   Value* h = b.CreateZExt(bits, wide);
   Value* magnitude = b.CreateShl(b.CreateAnd(h, int_like(wide, 0x7FFF)), int_like(wide, 13));
-  // Scaling by 2^112 moves the exponent bias and makes denormals normal; infinities and NaN get the full exponent.
-  Value* scaled = b.CreateFMul(b.CreateBitCast(magnitude, single), ConstantFP::get(single, 0x1p112));
-  Value* special = b.CreateICmpUGE(magnitude, int_like(wide, 0x7C00u << 13));
-  Value* value =
-      b.CreateSelect(special, b.CreateOr(magnitude, int_like(wide, 0x7F800000)), b.CreateBitCast(scaled, wide));
+  // The exponent bias grows by 112; infinities and NaN get the full exponent. Denormals are normal in float32: they get
+  // the exponent of 2^-14, which is then subtracted. No operation reads a denormal float, which may count as zero.
+  Value* normal = b.CreateAdd(magnitude, int_like(wide, 112u << 23));
+  Value* above = b.CreateBitCast(b.CreateAdd(magnitude, int_like(wide, 113u << 23)), single);
+  Value* denormal = b.CreateBitCast(b.CreateFSub(above, ConstantFP::get(single, 0x1p-14)), wide);
+  Value* is_denormal = b.CreateICmpULT(magnitude, int_like(wide, 0x400u << 13));
+  Value* is_special = b.CreateICmpUGE(magnitude, int_like(wide, 0x7C00u << 13));
+  Value* value = b.CreateSelect(is_special, b.CreateOr(magnitude, int_like(wide, 0x7F800000)),
+                                b.CreateSelect(is_denormal, denormal, normal));
   Value* sign = b.CreateShl(b.CreateAnd(h, int_like(wide, 0x8000)), int_like(wide, 16));
   return b.CreateBitCast(b.CreateOr(value, sign), single);
 }

@@ -68,10 +68,13 @@ static Status list(const CacheOptions& options) {
           stray.in_use ? "being written" : "left by a process that has ended; `relay cache prune` removes it",
           printable_line(stray.path));
   }
+  RELAY_ASSIGN(const cache::Cache::Kernels kernels, cache->kernels());
+  bytes += kernels.bytes;
   if (options.json) std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
   RELAY_ASSIGN(int64_t most, cache::default_cache_bytes());
-  print_message(format("{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
-                       *cache::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
+  const std::string also = kernels.count > 0 ? format(" and {}", plural(kernels.count, "kernel", "kernels")) : "";
+  print_message(format("{}{} in {}, {} of at most {}", plural(static_cast<int64_t>(models.size()), "model", "models"),
+                       also, *cache::default_cache_folder(), bytes_text(bytes), bytes_text(most)));
   return ok();
 }
 
@@ -81,7 +84,8 @@ static Status prune(const CacheOptions& options) {
                options.max_size.empty() ? cache::default_cache_bytes() : cache::parse_bytes(options.max_size));
   double unused = options.unused_days < 0 ? 1e18 : options.unused_days * 86400;
   RELAY_ASSIGN(cache::Cache::Pruned removed, cache->prune(most, unused));
-  print_message(format("removed {}, {}", plural(removed.models, "file", "files"), bytes_text(removed.bytes)));
+  const std::string also = removed.kernels > 0 ? format(" and {}", plural(removed.kernels, "kernel", "kernels")) : "";
+  print_message(format("removed {}{}, {}", plural(removed.models, "file", "files"), also, bytes_text(removed.bytes)));
   return ok();
 }
 
@@ -92,7 +96,8 @@ void add_cache(CLI::App& app, SelectedVerb& selected) {
                "  relay cache prune --max-size 1G\n"
                "  relay cache prune --max-size 0        all of them\n"
                "`relay run`, and relay.compile(path, cache=True) in Python, look here first. A model is found by the\n"
-               "contents of its files, the options and the version of the compiler. RELAY_CACHE names the folder\n"
+               "contents of its files, the options and the version of the compiler. Models share their kernels there,\n"
+               "which count for its size. RELAY_CACHE names the folder\n"
                "(without: relay/ in XDG_CACHE_HOME or ~/.cache) or is 'off'; RELAY_CACHE_SIZE is the largest size\n"
                "(8G): the least recently used models are removed first.");
   std::shared_ptr<CacheOptions> options = std::make_shared<CacheOptions>();

@@ -90,7 +90,7 @@ bool has_large_weights(const FunctionPlan& plan, const Group& g) {
 }
 
 void run_without_extremes(Site& site, Group direct, const te::Tensor& data) {
-  if (site.options.numerics != Numerics::Fp32) return;
+  if (site.options.numerics == Numerics::Fast) return;
   FunctionPlan& plan = site.plan;
   const te::Tensor rows = largest_values(data, direct.on_images);
   const int largest = shared(plan, part_of(direct, "largest_values", unique_names({rows})), site.before)[0];

@@ -1,7 +1,7 @@
 // The kernel of one root stage.
 #pragma once
 
-#include "relay/loop/loop.h"
+#include "relay/loop/kernel_text.h"
 #include "relay/te/te.h"
 
 namespace relay::lower {
@@ -13,10 +13,5 @@ struct BuiltKernel {
   te::Tensors params{};           // in the order of kernel.params; root is the last
   te::Tensors secondary_roots{};  // of params: stages that are stored in its loops, each in its own array
 };
-
-inline std::string text_without_name(loop::Kernel kernel) {
-  kernel.name = "kernel";
-  return loop::str(kernel);
-}
 
 }  // namespace relay::lower

@@ -16,10 +16,15 @@ namespace relay::lower {
 
 // The permitted deviation of a result from the sum that a program specifies (docs/numerics.md).
 enum class Numerics : uint8_t {
-  Fp32,  // float32 throughout; infinities, NaN and huge values come out as the program's own arithmetic yields them
-  Fast,  // without a check for such values
+  // float32 throughout; infinities, NaN and huge values come out as the program's own arithmetic yields them. Subnormal
+  // numbers count as zero.
+  Fp32,
+  Ieee,  // like Fp32, with subnormal numbers
+  Fast,  // like Fp32, without a check for infinities, NaN and huge values
 };
-inline const char* name(Numerics numerics) { return numerics == Numerics::Fast ? "fast" : "fp32"; }
+inline const char* name(Numerics numerics) {
+  return numerics == Numerics::Fast ? "fast" : numerics == Numerics::Ieee ? "ieee" : "fp32";
+}
 
 // The names shared by the functions of one program: each group has its own, equal kernels have one.
 struct LowerNames {

@@ -348,6 +348,7 @@ Result<Artifact> read_artifact(std::string_view bytes, std::shared_ptr<const voi
     std::string title = r.text();
     return Note{std::move(title), r.text(Limits::note_text)};
   });
+  program->keeps_subnormals = r.flag();
   if (r.failed() || !r.at_end()) return corrupt("its description is truncated");
   if (!have_checksums(program->constants, checksums))
     return corrupt("the checksum of a constant is wrong: the file is damaged");

@@ -9,7 +9,7 @@ namespace relay::runtime {
 static_assert(std::endian::native == std::endian::little, "artifacts are mapped: the machine must be little-endian");
 
 inline constexpr char magic[8] = {'\x89', 'R', 'E', 'L', 'A', 'Y', '\r', '\n'};
-inline constexpr uint32_t format_version = 11;
+inline constexpr uint32_t format_version = 12;
 inline constexpr uint64_t part_alignment = 64;
 
 struct Header {

@@ -23,6 +23,7 @@ Artifact sample() {
   p->segments.push_back(chain->segments[0]);
   p->segments.push_back(parts->segments[0]);
   p->segments.back().checks.push_back({SizeExpr::constant(1), "always"});
+  p->keeps_subnormals = true;
   a.executor = Executor::Vm;
   a.program = p;
   a.code = "not really code";

@@ -225,6 +225,7 @@ static void write_pieces(const Artifact& artifact, function_ref<void(std::string
     w.text(note.name);
     w.text(note.text);
   });
+  w.number(static_cast<uint8_t>(program.keeps_subnormals));
 
   Header h{};
   std::memcpy(h.magic, magic, sizeof(magic));

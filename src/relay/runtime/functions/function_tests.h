@@ -19,6 +19,22 @@ TEST_P(Functions, MatchesLists) {
   EXPECT_EQ(str(kept, 3), "Cons(0, Cons(...");
 }
 
+TEST_P(Functions, SubnormalNumbersCountAsZeroUnlessTheProgramKeepsThem) {
+  if (!FloatControl::can_flush()) GTEST_SKIP() << "this processor keeps subnormal numbers";
+  const TypeId type = intern_type(list_type());
+  const Value tiny = Value::data(type, cons, {scalar(1e-40), list_of(0)});
+  const Value broken = Value::data(type, cons, {scalar(1), scalar(1)});
+  for (const bool keeps : {false, true}) {
+    std::shared_ptr<Program> p = sum_program();
+    p->keeps_subnormals = keeps;
+    std::shared_ptr<Executable> e = make(p);
+    const FloatControl before = FloatControl::now();
+    EXPECT_EQ(number(call(e, {tiny})) != 0, keeps);
+    EXPECT_NE(error(e, {broken}), "no error");
+    EXPECT_EQ(FloatControl::now(), before);
+  }
+}
+
 TEST_P(Functions, ListsOfAMillionAreSummedAndFreed) {
   std::shared_ptr<Executable> e = make(sum_program());
   Value list = list_of(1000000);

@@ -274,6 +274,8 @@ struct Program {
   std::vector<Preparation> preparations;  // in this order
   std::vector<ExternalEntry> externals;
   std::vector<Donation> donations;  // each input once
+  // True if kernels compute subnormal numbers like others (docs/numerics.md). Otherwise these count as zero.
+  bool keeps_subnormals = false;
   bool is_graph() const { return functions.empty(); }
   // The segment of a graph.
   const Segment& graph() const { return segments[0]; }

@@ -181,6 +181,7 @@ static std::string str(const Signature& s) {
 std::string str(const Program& program) {
   std::string out;
   if (!program.functions.empty()) out += str(program.signature);
+  if (program.keeps_subnormals) out += "keeps subnormal numbers\n";
   for (const DataType& type : program.types) out += str(type);
   for (const Function& f : program.functions) out += str(program, f);
   for (const Preparation& p : program.preparations) {

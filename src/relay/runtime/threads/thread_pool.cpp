@@ -115,6 +115,10 @@ bool ThreadPool::take(uint64_t word, int part, int worker) {
   const int64_t each = job_.tasks / job_.parts, rest = job_.tasks % job_.parts;
   const int64_t begin = part * each + std::min<int64_t>(part, rest), size = each + (part < rest);
   const int64_t from = size * piece / pieces, to = size * (piece + 1) / pieces;
+  if (worker != 0 && slots_[worker].control != job_.control) {
+    slots_[worker].control = job_.control;
+    job_.control.set();
+  }
   if (from < to) (*job_.fn)(begin + from, begin + to, worker);
   if (part != worker) stolen_.fetch_add(1, std::memory_order_relaxed);
   return true;
@@ -177,6 +181,7 @@ void ThreadPool::change_core() {
 
 void ThreadPool::work(int worker) {
   in_region = true;
+  slots_[worker].control = FloatControl::now();
   CoreWatch watch;
   uint64_t seen = 0;
   while (true) {
@@ -206,7 +211,7 @@ void ThreadPool::work(int worker) {
 }
 
 void ThreadPool::run(int64_t tasks, int parts, int pieces, RangeFn fn) {
-  job_ = {&fn, tasks, parts};
+  job_ = {&fn, tasks, parts, FloatControl::now()};
   finished_.store(0, std::memory_order_relaxed);
   const uint64_t word =
       (++region_ << part_bits | static_cast<uint64_t>(parts)) << piece_bits | static_cast<uint64_t>(pieces);

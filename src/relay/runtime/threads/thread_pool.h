@@ -11,7 +11,8 @@
 //
 // Only one session owns the workers at a time. A session opened while another owns them, or inside a region, runs its
 // regions on its own thread: two models at once neither wait for nor disturb each other, and nothing can deadlock.
-// After fork() the child gets its own pool.
+// After fork() the child gets its own pool. A region's pieces run with the floating-point control word of its caller
+// (float_control.h): where a piece runs does not matter for its results.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 
 #include "relay/base/function_ref.h"
 #include "relay/runtime/threads/core_watch.h"
+#include "relay/runtime/threads/float_control.h"
 
 namespace relay::runtime {
 
@@ -73,11 +75,13 @@ class ThreadPool {
     std::atomic<int> core{-1};           // the core that the thread was last seen on
     std::atomic<bool> contested{false};  // by another program
     bool late = false;                   // its thread had not arrived when the caller was done (used by the caller)
+    FloatControl control{};              // of its thread (used by the thread)
   };
   struct Job {
     const RangeFn* fn = nullptr;
     int64_t tasks = 0;
     int parts = 1;
+    FloatControl control{};  // of the caller
   };
 
   void start_workers(int count);

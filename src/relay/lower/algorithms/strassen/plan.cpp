@@ -21,7 +21,7 @@ struct Steps {
   static bool rewrite(Site& site, const Product& product, const Gain& gain) {
     const Group g = site.group();
     if (has_large_weights(site.plan, g)) return false;
-    const bool checked = site.options.numerics == Numerics::Fp32;
+    const bool checked = site.options.numerics != Numerics::Fast;
     const StrassenForms forms = rewrite_strassen(g.te.outputs, product, checked);
     const auto& [quarters, sums, left] = std::tie(forms.quarters, forms.sums, forms.left);
     auto weight = [](const StrassenOperand& of) { return Strassen{.weight = of.value->name}; };
