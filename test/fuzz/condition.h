@@ -48,13 +48,14 @@ inline std::vector<double> movements(const ir::Module& module, const eval::Value
   for (int trial = 0; trial < 8; ++trial) {
     ir::Module other = module;
     for (auto& [name, f] : other.functions)
-      f = ir::FunctionRef(ir::as<ir::Function>(ir::rewrite(ir::Expr(f), [&](const ir::Expr&, const ir::Expr& now) -> ir::Expr {
-        const ir::Constant* c = ir::as<ir::Constant>(now);
-        if (!c || c->value.dtype() != DType::float32()) return now;
-        ir::Expr made = ir::constant(moved(c->value, random));
-        made->type = now->type;
-        return made;
-      })));
+      f = ir::FunctionRef(
+          ir::as<ir::Function>(ir::rewrite(ir::Expr(f), [&](const ir::Expr&, const ir::Expr& now) -> ir::Expr {
+            const ir::Constant* c = ir::as<ir::Constant>(now);
+            if (!c || c->value.dtype() != DType::float32()) return now;
+            ir::Expr made = ir::constant(moved(c->value, random));
+            made->type = now->type;
+            return made;
+          })));
     eval::Values inputs;
     for (const eval::Value& v : arguments)
       inputs.push_back(!v.node && v.tensor.dtype() == DType::float32() ? eval::Value(moved(v.tensor, random)) : v);
@@ -63,7 +64,8 @@ inline std::vector<double> movements(const ir::Module& module, const eval::Value
     const std::vector<Tensor> to = tensors_of(*there);
     for (size_t k = 0; k < from.size(); ++k)
       for (int64_t i = 0; i < from[k].elements(); ++i)
-        if (const double off = std::abs(from[k].at(i) - to[k].at(i)); std::isfinite(off)) most[k] = std::max(most[k], off);
+        if (const double off = std::abs(from[k].at(i) - to[k].at(i)); std::isfinite(off))
+          most[k] = std::max(most[k], off);
   }
   return most;
 }
