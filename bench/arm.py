@@ -13,7 +13,9 @@ for values that are too large.
 
 import argparse
 import json
+import math
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -75,17 +77,32 @@ def cycles_of(loop, processor, known={}):  # noqa: B006
     return known[text, processor]
 
 
-def count(model, processor, folder):
-    """The figures of a model for a processor."""
+def products(text):
+    """The multiply-adds of a group, from its tensor expressions: sums of products."""
+    total = 0
+    for line in text.splitlines():
+        if found := re.search(r"= sum\(([^()]*)\) .* \* .*: \w+\[([\d, ]*)\]$", line.strip()):
+            sizes = [*re.findall(r"< (\d+)", found[1]), *re.findall(r"\d+", found[2])]
+            total += math.prod(map(int, sizes))
+    return total
+
+
+def compilation_of(model, processor, folder):
     path = folder / "compilation.json"
     must(RELAY, "explore", model, "-o", path, "--target", processor, "--strict")
-    compilation = json.loads(path.read_text())
-    texts = compilation["texts"]
+    return json.loads(path.read_text())
+
+
+def count(compilation, processor):
+    """The figures of a compilation for a processor."""
+    texts, groups = compilation["texts"], compilation["groups"]
     total = Counted(0, 0, 0, 0, 0)
-    direct = {g for k in compilation["kernels"] if "_direct" in k["name"] for g in k["groups"]}
     for number, kernel in enumerate(compilation["kernels"]):
-        multiply_adds = (kernel["flops"] or 0) / 2
-        if multiply_adds == 0 or (direct.intersection(kernel["groups"]) and "_direct" not in kernel["name"]):
+        group = kernel["groups"][0]
+        if texts["te"][group] is None or groups[group]["algorithm"] == "winograd":
+            continue
+        multiply_adds = products(texts["strings"][texts["te"][group]]) * kernel["calls"]
+        if multiply_adds == 0 or (kernel["flops"] or 0) < multiply_adds:  # it prepares data for the kernel that does
             continue
         assembly = kernels(texts["strings"][texts["asm"][number]])
         loop = main_loop(assembly.get(kernel["name"], []))
@@ -167,7 +184,8 @@ def main():
             model = ROOT / "models" / f"{name}.onnx"
             integers = quantised(model, name, folder)
             for processor in PROCESSORS:
-                rows[name, processor] = count(model, processor, folder), count(integers, processor, folder)
+                made = [compilation_of(m, processor, folder) for m in (model, integers)]
+                rows[name, processor] = [count(compilation, processor) for compilation in made]
                 print(name, processor, *rows[name, processor], flush=True)
     text = page(rows)
     if options.only:

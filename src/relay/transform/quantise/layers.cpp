@@ -186,7 +186,7 @@ bool Layer::is_weight(size_t operand) const {
 }
 
 int64_t Layer::weight_axis(size_t operand) const {
-  if (operand != 1 || op == "nn.batch_matmul") return -1;
+  if (operand != 1 || !is_contraction() || op == "nn.batch_matmul") return -1;
   if (op == "nn.dense") return 0;
   const Call& c = *as<Call>(call);
   if (op == "nn.matmul") return attribute<bool>(c, "transpose_b", false) ? 0 : 1;
