@@ -253,9 +253,8 @@ RuleCandidates window_rule(const ScheduleDraft& draft, const te::Tensor& r, cons
   RuleCandidates out;
   for (const WindowTile& t : tiles_of_windows(draft, w)) {
     w.ty = t.ty, w.tx = t.tx, w.nb = t.nb;
-    out.push_back({{{"window", format("{}x{}x{}", t.ty, t.tx, t.nb)}}, t.loads * ns_per_load, [w](ScheduleDraft& of) {
-                     schedule_windows(of, w);
-                   }});
+    const std::string name = format("{}x{}x{}", t.ty, t.tx, t.nb);
+    out.push_back({{{"window", name}}, t.loads * ns_per_load, [w](ScheduleDraft& of) { schedule_windows(of, w); }});
   }
   return out;
 }
