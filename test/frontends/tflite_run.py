@@ -23,7 +23,10 @@ import fetch_models  # noqa: E402
 import lite_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import quantised_cases  # noqa: E402, F401
+import recurrent_cases  # noqa: E402, F401
+import segment_cases  # noqa: E402, F401
 import shape_cases  # noqa: E402, F401
+import wide_cases  # noqa: E402, F401
 import window_cases  # noqa: E402, F401
 from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
 from report import write  # noqa: E402
