@@ -89,7 +89,7 @@ def forms_of(content):
         if op["op_name"] == "DELEGATE":
             continue
         types = {np.dtype(details[i]["dtype"]).name for i in [*op["inputs"], *op["outputs"]] if i in details}
-        quantised = {t for t in types if t in ("int8", "uint8")}
+        quantised = types & {"int16"} or types & {"int8", "uint8"}
         one_of = quantised or (types & {"float32"}) or types or {"float32"}
         yield op["op_name"], min(one_of, key=lambda name: (name == "bool", name))
 
