@@ -20,7 +20,10 @@ import fetch_models  # noqa: E402
 import lite_cases  # noqa: E402
 import numpy as np  # noqa: E402
 import quantised_cases  # noqa: E402, F401
+import recurrent_cases  # noqa: E402, F401
+import segment_cases  # noqa: E402, F401
 import shape_cases  # noqa: E402, F401
+import wide_cases  # noqa: E402, F401
 import window_cases  # noqa: E402, F401
 from ai_edge_litert.interpreter import Interpreter, OpResolverType  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, best_times, difference, main  # noqa: E402
@@ -99,7 +102,7 @@ def forms_of(content):
         if op["op_name"] == "DELEGATE":
             continue
         types = {np.dtype(details[i]["dtype"]).name for i in [*op["inputs"], *op["outputs"]] if i in details}
-        quantised = {t for t in types if t in ("int8", "uint8")}
+        quantised = types & {"int16"} or types & {"int8", "uint8"}
         one_of = quantised or (types & {"float32"}) or types or {"float32"}
         yield op["op_name"], min(one_of, key=lambda name: (name == "bool", name))
 

@@ -144,3 +144,102 @@ kinds(
 )
 kinds("contained", "a subgraph that enters itself", refused("R0404"), contained)
 kinds("doubling", "subgraphs that enter the next one twice", refused("R0405"), doubling)
+
+
+# --- operators whose numbers say how much they compute ---------------------------------------------------------------
+
+NUMBERS = [2**31 - 1, -1, -(2**31), 0, 2**20]
+
+
+def suppression(v):
+    """Results, boxes and thresholds of any number."""
+    m = Model()
+    boxes, scores = m.input("boxes", [9, v.one_of([4, 3, 0])]), m.input("scores", [v.one_of([9, 8, 1])])
+    rest = [m.constant("most", np.int32(v.one_of(NUMBERS))), m.constant("iou", np.float32(v.one_of([0.5, np.nan, -1]))),
+            m.constant("least", np.float32(v.one_of([0, np.inf]))), m.constant("sigma", np.float32(0.5))]  # fmt: skip
+    outs = [m.tensor("places", [4], "int32"), m.tensor("values", [4]), m.tensor("n", [], "int32")]
+    m.outputs(*m.op("NON_MAX_SUPPRESSION_V5", [boxes, scores, *rest], outs))
+    return run(v, m)
+
+
+def recurrent(v):
+    """Weights that are absent or of another shape; states that are not variables."""
+    m = Model()
+    x = m.input("x", [2, 3, 5])
+    weights = [m.constant(f"w{i}", np.ones(v.one_of([(4, 5), (4, 4), (4,), (0, 4), (5, 4, 1)]), np.float32))
+               for i in range(18)]  # fmt: skip
+    weights = [w if v.rng.random() < 0.8 else -1 for w in weights]
+    states = [
+        m.tensor(f"s{i}", v.one_of([[2, 4], [4], [2, -1], [0, 4]]), variable=v.rng.random() < 0.8) for i in (0, 1)
+    ]
+    y = m.tensor("y", [2, 3, 4])
+    options = {"fused_activation_function": v.one_of([4, 1, 0, 5, 99, -1]), "cell_clip": v.one_of([0.0, np.nan, -1.0])}
+    m.outputs(m.op("UNIDIRECTIONAL_SEQUENCE_LSTM", [x, *weights[: v.size(0, 18)], *states], [y], **options))
+    return run(v, m)
+
+
+def filters(v):
+    """SVDF of a rank that does not divide its filters, and of another memory than its state."""
+    m = Model()
+    weights = [
+        m.constant("f", np.ones((8, 5), np.float32)),
+        m.constant("t", np.ones((8, v.one_of([4, 0])), np.float32)),
+    ]
+    state = m.tensor("s", [2, v.one_of([32, 31, 0])], variable=True)
+    y = m.tensor("y", [2, 4])
+    m.outputs(m.op("SVDF", [m.input("x", [2, 5]), *weights, -1, state], [y], rank=v.one_of(NUMBERS)))
+    return run(v, m)
+
+
+def segments(v):
+    """Numbers of segments beyond memory, segments beyond their number."""
+    m = Model()
+    ids = m.constant("ids", np.array([0, v.one_of([5, -7, 2**31 - 1]), 1], np.int32))
+    if v.rng.random() < 0.5:
+        m.outputs(m.op("SEGMENT_SUM", [m.input("x", [3, 2]), ids], [m.tensor("y", [2, 2])]))
+    else:
+        count = m.constant("n", np.int32(v.one_of(NUMBERS)))
+        m.outputs(m.op("UNSORTED_SEGMENT_MAX", [m.input("x", [3, 2]), ids, count], [m.tensor("y", [2, 2])]))
+    return run(v, m)
+
+
+def windows(v):
+    """Windows, strides, dilations and padding of any number."""
+    m = Model()
+    number, body = m.subgraph()
+    inputs = [body.input("a", []), body.input("b", [])]
+    body.outputs(body.op(v.one_of(["STABLEHLO_ADD", "NEG"]), inputs, [body.tensor("c", [])]))
+    some = lambda n: [v.one_of([1, 2, *NUMBERS]) for _ in range(n)]  # noqa: E731
+    options = {"window_dimensions": some(2), "window_strides": some(v.one_of([2, 1])), "base_dilations": some(2),
+               "padding": some(4), "body_subgraph_index": v.one_of([number, 7, -1])}  # fmt: skip
+    y = m.tensor("y", [3, 4])
+    x = m.input("x", [3, 4])
+    if v.rng.random() < 0.5:
+        m.outputs(m.op("STABLEHLO_REDUCE_WINDOW", [x, m.constant("f", np.float32(0))], [y], **options))
+    else:
+        options = {"edge_padding_low": some(2), "edge_padding_high": some(2), "interior_padding": some(2)}
+        m.outputs(m.op("STABLEHLO_PAD", [x, m.constant("f", np.float32(0))], [y], **options))
+    return run(v, m)
+
+
+def branches(v):
+    """Branches that are not there, enter their own operator, or have other inputs."""
+    m = Model()
+    number, branch = m.subgraph()
+    inner = [branch.input("x", [3]) for _ in range(v.one_of([1, 2, 0]))]
+    branch.outputs(
+        branch.op("NEG", inner[:1], [branch.tensor("y", [3])]) if inner else branch.constant("k", np.ones(3))
+    )
+    listed = [v.one_of([number, 0, 9, -1]) for _ in range(v.size(0, 4))]
+    k, x = m.input("k", [], "int32"), m.input("x", [3])
+    m.outputs(m.op("STABLEHLO_CASE", [k, x], [m.tensor("y", [3])], branch_subgraph_indices=listed))
+    return run(v, m)
+
+
+ANY = "R02 R03 R04 R05 R06"
+kinds("suppression", "boxes, results and thresholds of any number", either(ANY), suppression)
+kinds("recurrent", "weights and states that are absent or do not fit", either(ANY), recurrent)
+kinds("filters", "a low rank that does not fit its filters", either(ANY), filters)
+kinds("segments", "segments beyond their number, or beyond memory", either(ANY), segments)
+kinds("windows", "windows and padding of any number", either(ANY), windows)
+kinds("branches", "branches that are not there or do not fit", either(ANY), branches)

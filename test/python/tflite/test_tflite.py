@@ -6,7 +6,10 @@ import example
 import numpy as np
 import pytest
 import quantised_cases  # noqa: F401
+import recurrent_cases  # noqa: F401
+import segment_cases  # noqa: F401
 import shape_cases  # noqa: F401
+import wide_cases  # noqa: F401
 import window_cases  # noqa: F401
 from lite_cases import CASES, i32
 from writer import SAME, Model
@@ -160,8 +163,8 @@ def test_hybrid_weights_are_dequantised():
 def test_quantised_data_without_an_integer_form_is_refused():
     m = Model()
     x = m.input("x", [8], "int8", scale=0.1)
-    m.outputs(m.op("EXP", [x], [m.tensor("y", [8], "int8", scale=0.1)]))
-    with pytest.raises(relay.CompileError, match="EXP #0 that computes 'y': input 0 .'x'. is quantised int8"):
+    m.outputs(m.op("SIN", [x], [m.tensor("y", [8], "int8", scale=0.1)]))
+    with pytest.raises(relay.CompileError, match="SIN #0 that computes 'y': input 0 .'x'. is quantised int8"):
         relay.load(m.bytes())
 
 
@@ -177,3 +180,27 @@ def test_names_of_tensors_are_made_unique():
 
 def test_the_example_of_the_page_is_what_its_script_writes():
     assert example.PATH.read_bytes() == example.content()
+
+
+@pytest.mark.parametrize(
+    ("op", "mean", "deviation"), [("RANDOM_UNIFORM", 0.5, 12**-0.5), ("RANDOM_STANDARD_NORMAL", 0, 1)]
+)
+def test_random_numbers_have_their_distribution(op, mean, deviation):
+    m = Model()
+    m.outputs(m.op(op, [m.constant("shape", i32(100, 100))], [m.tensor("y", [100, 100])], seed=3, seed2=7))
+    model = relay.compile(m.bytes())
+    y = model()
+    np.testing.assert_allclose([y.mean(), y.std()], [mean, deviation], atol=0.03)  # three standard errors
+    np.testing.assert_array_equal(y, model())
+
+
+def test_classes_are_drawn_with_their_probabilities():
+    m = Model()
+    x = m.input("x", [2, 3])
+    y = m.tensor("y", [2, 4000], "int64")
+    m.outputs(m.op("MULTINOMIAL", [x, m.constant("n", np.int32(4000))], [y], seed=1))
+    p = np.float32([[0.2, 0.5, 0.3], [0.9, 0.1, 0]])
+    counts = np.stack(
+        [np.bincount(row, minlength=3) for row in np.asarray(relay.compile(m.bytes())(np.log(p + 1e-30)))]
+    )
+    np.testing.assert_allclose(counts / 4000, p, atol=0.03)

@@ -157,8 +157,9 @@ class Model:
         array = np.asarray(array)
         return self.tensor(name, array.shape, str(array.dtype), data=np.ascontiguousarray(array).tobytes(), **more)
 
-    def op(self, name, inputs, outputs, *, custom=None, options=True, version=1, **values):
-        """Adds an operator. `values`: its options; `options=False` leaves the table of options out."""
+    def op(self, name, inputs, outputs, /, *, custom=None, options=True, version=1, intermediates=None, **values):
+        """Adds an operator. `values`: its options; `options=False` leaves the table of options out. `intermediates`:
+        tensors with the ranges of its own arrays."""
         code = (32 if custom else OPERATORS[name], custom, version)
         if code not in self.main.codes:
             self.main.codes.append(code)
@@ -169,7 +170,10 @@ class Model:
             for field, value in values.items():
                 place, kind = known[field]
                 table[place] = (kind, value)
-            fields[3], fields[4] = ("ubyte", number), ("table", table)
+            at, number = (11, number - 256) if number > 255 else (3, number)  # the second union of the schema
+            fields[at], fields[at + 1] = ("ubyte", number), ("table", table)
+        if intermediates:
+            fields[8] = ("ints", intermediates)
         self.nodes.append(fields)
         return outputs[0] if len(outputs) == 1 else outputs
 

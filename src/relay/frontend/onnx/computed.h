@@ -21,9 +21,6 @@ ir::Expr checked_places(Convert& c, const ir::Expr& places, int64_t count, const
 // Numbers of rows of a table, from its beginning, as int64. A run fails if one is not a row.
 ir::Expr checked_rows(Convert& c, const ir::Expr& places, const ir::Expr& table, const char* what);
 
-// The distinct elements of a tensor, their first positions, the index of each element among them, and their counts.
-Values unique_elements(Convert& c, const ir::Expr& x, bool sorted);
-
 Values computed_slice(Convert& c);
 Values computed_unsqueeze(Convert& c, const ir::Expr& x, const ir::Expr& axes);
 Values computed_split(Convert& c, const ir::Expr& x, const ir::Expr& sizes, int64_t axis);

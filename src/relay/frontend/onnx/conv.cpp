@@ -37,22 +37,7 @@ std::optional<Window> read_window(Convert& c, const Expr& x, Ints kernel, Expr* 
   if (mode == "VALID") {
     w.pads.assign(2 * axes, 0);
   } else if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    // The padding that makes the output ceil(input / stride) wide; an odd element goes to the upper or the lower side.
-    for (size_t i = 0; i < axes; ++i) {
-      const int64_t axis = static_cast<int64_t>(i) + 2, taps = (w.kernel[i] - 1) * w.dilations[i] + 1;
-      const int64_t stride = w.strides[i];
-      std::optional<int64_t> total = same_padding(c, x, axis, taps, stride);
-      if (!total && padded && !is_any(c.shape(x)[i + 2])) {
-        *padded = padded_to_same(c, *padded ? *padded : x, axis, taps, stride, mode == "SAME_LOWER", value);
-        w.pads[i] = w.pads[axes + i] = 0;
-        continue;
-      }
-      if (!total)
-        return c.unsized("auto_pad {} with stride {} needs a fixed size, but the data is {}", mode, stride,
-                         ir::str(x->type));
-      w.pads[i] = mode == "SAME_UPPER" ? *total / 2 : *total - *total / 2;
-      w.pads[axes + i] = *total - w.pads[i];
-    }
+    if (!pad_to_same(c, x, 2, mode == "SAME_LOWER", w, padded, value)) return std::nullopt;
   } else if (mode != "NOTSET" && !mode.empty()) {
     return c.bad("auto_pad is '{}'", mode);
   }

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/random.h"
 #include "relay/scalar/simplify.h"
 
@@ -11,27 +12,6 @@ namespace relay::onnx {
 
 using ir::Expr;
 using ir::Ints;
-
-// The mean of squares along axes.
-static Expr mean_square(Convert& c, const Expr& x, const Ints& axes) {
-  return c.reduce("mean", c.multiply(x, x), axes, true);
-}
-
-Expr standardised(Convert& c, const Expr& x, const Ints& axes, double epsilon, DType least) {
-  return computed_exactly(
-      c, x,
-      [&](const Expr& e) {
-        Expr centred = c.subtract(e, c.reduce("mean", e, axes, true));
-        return c.divide(centred, c.emit("sqrt", {c.add(mean_square(c, centred, axes), epsilon)}));
-      },
-      least);
-}
-
-Expr rms_normalised(Convert& c, const Expr& x, const Ints& axes, double epsilon, DType least) {
-  return computed_exactly(
-      c, x, [&](const Expr& e) { return c.multiply(e, c.emit("rsqrt", {c.add(mean_square(c, e, axes), epsilon)})); },
-      least);
-}
 
 std::optional<DType> stash_type(Convert& c) {
   const int64_t code = c.integer("stash_type", 1);

@@ -1,57 +1,13 @@
 // Integers that stand for reals: real = (integer - zero_point) * scale.
-#include "relay/frontend/onnx/quantize.h"
-
 #include <cmath>
 
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/tensor/storage.h"
 
 namespace relay::onnx {
 
 using ir::Expr;
-
-static std::pair<double, double> range(DType dtype) {
-  double steps = std::pow(2.0, dtype.bits);
-  return dtype.code == DType::Code::UInt ? std::pair(0.0, steps - 1) : std::pair(-steps / 2, steps / 2 - 1);
-}
-
-Expr along_axis(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
-  if (!e || c.rank(e) == 0) return e;
-  if (c.rank(e) != 1) return c.unsupported("scales in blocks");
-  if (is_int(c.shape(e)[0], 1)) return c.reshape(e, {});
-  ir::Dims shape(static_cast<size_t>(c.rank(x)), scalar::imm(1));
-  shape[static_cast<size_t>(axis)] = c.shape(e)[0];
-  return c.reshape(e, shape);
-}
-
-Expr centred(Convert& c, const Expr& e, const Expr& zero, int64_t axis) {
-  Expr wide = c.cast(e, DType::int32());
-  return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
-}
-
-Expr quantised(Convert& c, const Expr& real, const Expr& scale, const Expr& zero) {
-  if (!real || !zero) return nullptr;
-  // A sum in 16 bits would not stay integral; the division has the type in the model.
-  const DType wide = c.dtype(real).bits < 32 ? DType::float32() : c.dtype(real);
-  Expr steps = c.add(c.emit("round", {c.cast(c.divide(real, scale), wide)}), c.cast(zero, wide));
-  auto [low, high] = range(c.dtype(zero));
-  return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), c.dtype(zero));
-}
-
-// 0 is always representable.
-DynamicallyQuantised dynamically_quantised(Convert& c, const Expr& x) {
-  Expr zero = c.scalar(0, c.dtype(x));
-  Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
-  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
-  auto saturated = [&](const Expr& e) {
-    return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
-  };
-  // All zeros: the scale is 0, and so is everything else.
-  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
-  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
-  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
-  return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
-}
 
 namespace convert {
 
@@ -209,8 +165,9 @@ Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_
   const DType real = c.dtype(scale).bits < 32 ? DType::float32() : c.dtype(scale), to = c.dtype(y_zero);
   Expr steps = c.emit("round", {c.multiply(c.cast(sums, real), c.cast(c.divide(scale, y_scale), real))});
   steps = c.add(steps, c.cast(y_zero, real));
-  auto [low, high] = range(to);
-  return c.cast(c.emit("clip", {steps}, {{"a_min", low}, {"a_max", high}}), to);
+  const auto [low, high] = range_of(to);
+  return c.cast(c.emit("clip", {steps}, {{"a_min", static_cast<double>(low)}, {"a_max", static_cast<double>(high)}}),
+                to);
 }
 
 }  // namespace

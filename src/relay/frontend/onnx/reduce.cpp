@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/curves.h"
 
 namespace relay::onnx::convert {
 

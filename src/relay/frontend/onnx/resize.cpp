@@ -2,8 +2,8 @@
 // space and back.
 #include <cmath>
 
+#include "relay/frontend/common/ops/interpolate.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/interpolate.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::convert {

@@ -1,4 +1,5 @@
 // Operators that search for elements, or put them at specified places.
+#include "relay/frontend/common/ops/unique.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 
@@ -107,23 +108,6 @@ static Values unique_slices(Convert& c, const Expr& x) {
   const Expr inverse = first_of(c.emit("equal", {c.expand(first, 1), c.expand(kept, 0)}), 1);
   return {take(x, kept, *axis), kept, inverse, take(counts, kept, 0)};
 }
-
-}  // namespace convert
-
-Values unique_elements(Convert& c, const Expr& x, bool sorted) {
-  scalar::Expr count = scalar::imm(1);
-  for (const ir::Dim& d : c.shape(x)) count = count * d;
-  Expr flat = c.reshape(x, {scalar::simplify(count)});
-  Expr all = c.emit("unique", {flat}, {{"sorted", sorted}, {"return_counts", true}});
-  if (!all) return {};
-  auto part = [&](int64_t which) { return c.cast(c.get(all, which), DType::int64()); };
-  // Only the first entries, one per distinct element, are valid.
-  Expr at = numbers_to(c, c.squeeze(part(3), 0));
-  auto cut = [&](const Expr& e) { return c.emit("take", {e, at}, {{"axis", int64_t{0}}, {"mode", "clip"}}); };
-  return {cut(c.get(all, 0)), cut(part(1)), part(2), cut(part(4))};
-}
-
-namespace convert {
 
 // Distinct elements, in ascending order or in that of their first places.
 Values Unique(Convert& c) {

@@ -2,19 +2,13 @@
 #pragma once
 
 #include "relay/frontend/common/ops/matrix_product.h"
-#include "relay/frontend/common/ops/same_padding.h"
+#include "relay/frontend/common/ops/window.h"
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx {
 
-struct Window {
-  ir::Ints kernel, strides, dilations;
-  ir::Ints pads;  // before every axis, then after every axis: the order of ONNX and of Relay
-};
-
 // Reads strides, dilations, pads and auto_pad for a window of `kernel` over x (N, C, ...). Unset if a problem was
-// reported. The amount of auto_pad may depend on a size that has only a name: then `padded` becomes x with that much of
-// `value` around it, and the window has no pads there; if `padded` is null, that is reported.
+// reported. `padded` and `value` are those of pad_to_same.
 std::optional<Window> read_window(Convert& c, const ir::Expr& x, ir::Ints kernel, ir::Expr* padded = nullptr,
                                   double value = 0);
 

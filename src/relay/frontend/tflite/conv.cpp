@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/frontend/common/ops/same_padding.h"
 #include "relay/frontend/tflite/quantize.h"
 #include "relay/frontend/tflite/window.h"
 
@@ -14,43 +13,34 @@ using ir::Ints;
 constexpr int64_t same = 0, valid = 1;  // the schema's Padding
 
 // SAME: ceil(size / stride) windows; an odd element of padding comes after the data.
-std::optional<Window> read_window(Convert& c, Expr& x, Ints kernel, double value) {
-  Window w{std::move(kernel),
-           {c.integer("stride_h", 1), c.integer("stride_w", 1)},
-           {c.integer("dilation_h_factor", 1), c.integer("dilation_w_factor", 1)},
-           {0, 0, 0, 0}};
-  for (const Ints* list : {&w.kernel, &w.strides, &w.dilations})
-    for (int64_t one : *list)
-      if (one < 1 || one > INT32_MAX)
-        return c.bad("kernel [{}], strides [{}] and dilations [{}] must be at least 1", join(w.kernel, ", "),
-                     join(w.strides, ", "), join(w.dilations, ", "));
+std::optional<Window> read_window(Convert& c, Expr& x, Ints kernel, double value, std::string_view axes) {
+  Window w{std::move(kernel), {}, {}, Ints(2 * axes.size(), 0)};
+  for (char axis : axes) {
+    w.strides.push_back(c.integer(format("stride_{}", axis), 1));
+    w.dilations.push_back(c.integer(format("dilation_{}_factor", axis), 1));
+  }
   const int64_t padding = c.integer("padding", 0);
   if (padding != same && padding != valid) return c.bad("padding is number {}, not SAME or VALID", padding);
-  for (size_t i = 0; i < 2 && padding == same; ++i) {
-    const int64_t axis = static_cast<int64_t>(i) + 1, taps = (w.kernel[i] - 1) * w.dilations[i] + 1;
-    if (std::optional<int64_t> total = same_padding(c, x, axis, taps, w.strides[i])) {
-      w.padding[i] = *total / 2, w.padding[i + 2] = *total - *total / 2;
-      continue;
-    }
-    if (is_any(c.shape(x)[i + 1]))
-      return c.unsupported("padding SAME of data whose size is known only at run time, {}; give its shape (--shape)",
-                           ir::str(x->type));
-    x = padded_to_same(c, x, axis, taps, w.strides[i], false, value);
-    if (!x) return std::nullopt;
+  if (!expect_window(c, w)) return std::nullopt;
+  if (padding == same) {
+    Expr padded = x;
+    if (!pad_to_same(c, x, 1, false, w, &padded, value)) return std::nullopt;
+    x = padded;
   }
   return w;
 }
 
 namespace {
 
-EmitAttrs attributes(const Window& w, const char* kernel_layout) {
-  return {{"strides", w.strides},    {"padding", w.padding},  {"dilation", w.dilations},
-          {"kernel_size", w.kernel}, {"data_layout", "NHWC"}, {"kernel_layout", kernel_layout}};
+EmitAttrs attributes(const Window& w, const char* kernel_layout, const char* data_layout = "NHWC") {
+  return {{"strides", w.strides},    {"padding", w.pads},          {"dilation", w.dilations},
+          {"kernel_size", w.kernel}, {"data_layout", data_layout}, {"kernel_layout", kernel_layout}};
 }
 
-std::optional<Ints> kernel_of(Convert& c, const Expr& weight) {
+// The extents of a weight's axes [first, last).
+std::optional<Ints> kernel_of(Convert& c, const Expr& weight, int64_t first = 1, int64_t last = 3) {
   Ints kernel;
-  for (int64_t axis : {1, 2}) {
+  for (int64_t axis = first; axis < last; ++axis) {
     std::optional<int64_t> extent = c.extent(weight, axis);
     if (!extent) return c.unsupported("the weight's window has no fixed size: {}", ir::str(weight->type));
     kernel.push_back(*extent);
@@ -67,8 +57,42 @@ double zero_of(Convert& c) {
 Values convolution(Convert& c, const Expr& x, Expr weight, EmitAttrs attrs, int64_t channel_axis) {
   if (c.is_quantized_input(0)) return quantized_product(c, "qnn.conv2d", x, weight, attrs, channel_axis);
   Expr sum = c.emit("nn.conv2d", {x, weight}, attrs);
-  if (c.has(2)) sum = c.emit("nn.bias_add", {sum, c.input(2)}, {{"axis", int64_t{3}}});
-  return {c.activated(sum)};
+  return {c.activated(c.has(2) ? c.emit("nn.bias_add", {sum, c.input(2)}, {{"axis", int64_t{3}}}) : sum)};
+}
+
+// The geometry of a transposed convolution with a result of this shape.
+struct Backwards {
+  Ints strides, pads;
+  ir::IntLists behind;  // zeros before and after the axes of the result, beyond the reach of the windows
+};
+
+std::optional<Backwards> read_backwards(Convert& c, const Expr& x, const Ints& shape, const Ints& kernel,
+                                        std::string_view axes) {
+  const size_t n = axes.size();
+  Backwards b{{}, Ints(2 * n), ir::IntLists(n + 2, Ints{0, 0})};
+  const int64_t padding = c.integer("padding", 0);
+  if (shape.size() != n + 2) return c.bad("the shape of the result is [{}]", join(shape, ", "));
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t stride = c.integer(format("stride_{}", axes[i]), 1), size = shape[i + 1];
+    const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 1);
+    if (!extent) return c.unsupported("data of unknown size {}; give its shape (--shape)", ir::str(x->type));
+    if (stride < 1 || stride > INT32_MAX || size < 1 || size > INT32_MAX)
+      return c.bad("the shape of the result is [{}], a stride {}", join(shape, ", "), stride);
+    if (c.integer(format("dilation_{}_factor", axes[i]), 1) != 1) return c.unsupported("a dilation");
+    // The padding of the convolution that leads from the result's shape to the data's.
+    const int64_t back = padding == same ? std::max<int64_t>((*extent - 1) * stride + kernel[i] - size, 0) : 0;
+    b.strides.push_back(stride), b.pads[i] = back / 2;
+    const int64_t reach = (*extent - 1) * stride + kernel[i] - b.pads[i];
+    if (reach >= size)
+      b.pads[n + i] = reach - size;
+    else
+      b.behind[i + 1][1] = size - reach;
+  }
+  return b;
+}
+
+Expr with_bias(Convert& c, const Expr& sum, size_t bias) {
+  return c.has(bias) ? c.emit("nn.bias_add", {sum, c.input(bias)}, {{"axis", c.rank(sum) - 1}}) : sum;
 }
 
 }  // namespace
@@ -118,38 +142,58 @@ Values TRANSPOSE_CONV(Convert& c) {
   std::optional<Ints> shape = c.ints(0, "the shape of the result");
   Expr weight = c.input(1), x = c.input(2);
   if (!shape || !c.expect_rank(x, 4, 4, "the data") || !c.expect_rank(weight, 4, 4, "the weight")) return {};
-  if (c.is_quantized_input(1)) return c.unsupported("a quantised weight");
-  if (shape->size() != 4) return c.bad("the shape of the result is [{}]", join(*shape, ", "));
   std::optional<Ints> kernel = kernel_of(c, weight);
   if (!kernel) return {};
-  const Ints strides{c.integer("stride_h", 1), c.integer("stride_w", 1)};
-  const int64_t padding = c.integer("padding", 0);
-  if (strides[0] < 1 || strides[1] < 1) return c.bad("the strides are [{}]", join(strides, ", "));
-  Ints pads(4), extra(2), begin, end;
-  for (size_t i = 0; i < 2; ++i) {
-    const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 1);
-    if (!extent) return c.unsupported("data of unknown size {}; give its shape (--shape)", ir::str(x->type));
-    const int64_t size = (*shape)[i + 1];
-    if (size < 1 || size > INT32_MAX) return c.bad("the shape of the result is [{}]", join(*shape, ", "));
-    // The padding of the convolution that leads from the result's shape to the data's.
-    const int64_t back = padding == same ? std::max<int64_t>((*extent - 1) * strides[i] + (*kernel)[i] - size, 0) : 0;
-    pads[i] = back / 2;
-    const int64_t reach = (*extent - 1) * strides[i] + (*kernel)[i] - pads[i];
-    if (reach >= size)
-      pads[i + 2] = reach - size;
-    else
-      extra[i] = size - reach;
-  }
+  std::optional<Backwards> w = read_backwards(c, x, *shape, *kernel, "hw");
+  if (!w) return {};
+  const bool in_integers = c.is_quantized_input(2);
+  if (!in_integers && c.is_quantized_input(1)) return c.unsupported("a quantised weight with real data");
+  const EmitAttrs attrs{{"strides", w->strides},
+                        {"padding", w->pads},
+                        {"kernel_size", *kernel},
+                        {"data_layout", "NHWC"},
+                        {"kernel_layout", "OHWI"}};
+  const Factors of{2, 1, 3};
+  Expr sum = in_integers ? quantized_sum(c, "qnn.conv2d_transpose", x, weight, attrs, 0, of)
+                         : c.emit("nn.conv2d_transpose", {x, weight}, attrs);
   // Zeros after the elements that a window reaches, which output_padding below the stride can also express.
-  Expr sum = c.emit("nn.conv2d_transpose", {x, weight},
-                    {{"strides", strides},
-                     {"padding", pads},
+  if (sum) sum = c.pad(sum, w->behind, c.scalar(0, c.dtype(sum)), "constant");
+  return in_integers ? quantized_result(c, sum, of) : Values{c.activated(with_bias(c, sum, 3))};
+}
+
+// A weight (D, H, W, I, O).
+Values CONV_3D(Convert& c) {
+  Expr x = c.input(0);
+  const Expr weight = c.input(1);
+  if (!c.expect_rank(x, 5, 5, "the data") || !c.expect_rank(weight, 5, 5, "the weight")) return {};
+  std::optional<Ints> kernel = kernel_of(c, weight, 0, 3);
+  std::optional<Window> w = kernel ? read_window(c, x, *kernel, 0, "dhw") : std::nullopt;
+  if (!w) return {};
+  const std::optional<int64_t> channels = c.extent(x, 4), per_group = c.extent(weight, 3);
+  if (!channels || !per_group || *per_group == 0 || *channels % *per_group)
+    return c.bad("the data is {}, whose channels are not a multiple of those of the weight {}", ir::str(x->type),
+                 ir::str(weight->type));
+  EmitAttrs attrs = attributes(*w, "DHWIO", "NDHWC");
+  attrs.push_back({"groups", *channels / *per_group});
+  return {c.activated(with_bias(c, c.emit("nn.conv3d", {x, weight}, attrs), 2))};
+}
+
+// Inputs: the shape of the result, a weight (D, H, W, O, I), the data, a bias.
+Values CONV_3D_TRANSPOSE(Convert& c) {
+  std::optional<Ints> shape = c.ints(0, "the shape of the result");
+  const Expr weight = c.input(1), x = c.input(2);
+  if (!shape || !c.expect_rank(x, 5, 5, "the data") || !c.expect_rank(weight, 5, 5, "the weight")) return {};
+  std::optional<Ints> kernel = kernel_of(c, weight, 0, 3);
+  std::optional<Backwards> w = kernel ? read_backwards(c, x, *shape, *kernel, "dhw") : std::nullopt;
+  if (!w) return {};
+  Expr sum = c.emit("nn.conv3d_transpose", {x, weight},
+                    {{"strides", w->strides},
+                     {"padding", w->pads},
                      {"kernel_size", *kernel},
-                     {"data_layout", "NHWC"},
-                     {"kernel_layout", "OHWI"}});
-  sum = c.pad(sum, {{0, 0}, {0, extra[0]}, {0, extra[1]}, {0, 0}}, c.scalar(0, c.dtype(sum)), "constant");
-  if (c.has(3)) sum = c.emit("nn.bias_add", {sum, c.input(3)}, {{"axis", int64_t{3}}});
-  return {c.activated(sum)};
+                     {"data_layout", "NDHWC"},
+                     {"kernel_layout", "DHWOI"}});
+  sum = c.pad(sum, w->behind, c.scalar(0, c.dtype(sum)), "constant");
+  return {c.activated(with_bias(c, sum, 3))};
 }
 
 // --- pools -----------------------------------------------------------------------------------------------------------
@@ -166,7 +210,7 @@ static std::optional<EmitAttrs> pool_attributes(Convert& c, Expr& x, std::option
   return EmitAttrs{{"pool_size", w->kernel},
                    {"strides", w->strides},
                    {"dilation", w->dilations},
-                   {"padding", w->padding},
+                   {"padding", w->pads},
                    {"layout", "NHWC"}};
 }
 

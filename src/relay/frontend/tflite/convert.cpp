@@ -13,7 +13,16 @@ std::optional<AttributeView> Convert::attribute(std::string_view name) const {
   if (const int64_t* i = std::get_if<int64_t>(&value)) return AttributeView{"int", *i};
   if (const double* d = std::get_if<double>(&value)) return AttributeView{"float", *d};
   if (const std::string_view* s = std::get_if<std::string_view>(&value)) return AttributeView{"string", *s};
-  return AttributeView{"ints", std::span<const int64_t>(std::get<std::vector<int64_t>>(value))};
+  if (const std::vector<int64_t>* list = std::get_if<std::vector<int64_t>>(&value))
+    return AttributeView{"ints", std::span<const int64_t>(*list)};
+  return AttributeView{"floats"};
+}
+
+std::vector<double> Convert::floats(std::string_view name) const {
+  auto found = node.options.find(name);
+  const std::vector<double>* list =
+      found == node.options.end() ? nullptr : std::get_if<std::vector<double>>(&found->second);
+  return list ? *list : std::vector<double>();
 }
 
 std::optional<ir::Ints> Convert::places(size_t i, const char* what) {
@@ -42,11 +51,10 @@ std::optional<DType> Convert::type_attribute(std::string_view name) {
   return unsupported("{} is {}, which Relay has no tensors of", name, type_name(type));
 }
 
-const Subgraph* Convert::subgraph(std::string_view name, size_t inputs) {
-  const int64_t index = integer(name, -1);
+const Subgraph* Convert::subgraph(int64_t index, size_t inputs) {
   const std::vector<Subgraph>& all = host_.model().subgraphs;
   if (index < 0 || index >= std::ssize(all)) {
-    bad("{} is {}, but the model has {}", name, index, plural(std::ssize(all), "subgraph", "subgraphs"));
+    bad("it enters subgraph {}, but the model has {}", index, plural(std::ssize(all), "subgraph", "subgraphs"));
     return nullptr;
   }
   const Subgraph& graph = all[static_cast<size_t>(index)];
@@ -56,8 +64,12 @@ const Subgraph* Convert::subgraph(std::string_view name, size_t inputs) {
   return nullptr;
 }
 
-std::optional<Values> Convert::body(std::string_view name, const Values& inputs) {
-  const Subgraph* graph = subgraph(name, inputs.size());
+std::optional<Values> Convert::body(std::string_view attribute, const Values& inputs) {
+  return body(integer(attribute, -1), inputs);
+}
+
+std::optional<Values> Convert::body(int64_t index, const Values& inputs) {
+  const Subgraph* graph = subgraph(index, inputs.size());
   if (!graph) return std::nullopt;
   std::optional<Values> outputs;
   host_.conditionally([&] { outputs = host_.body(graph->index, inputs, place()); });
@@ -77,8 +89,19 @@ void Convert::assign_variable(size_t number, const Expr& value) {
   if (!host_.assign_variable(number, value, place())) fail();
 }
 
+Expr Convert::state(size_t i) {
+  if (!has(i)) return bad("input {}, which has the state, is absent", i);
+  const TensorEntry& entry = input_entry(i);
+  if (!entry.is_variable) return bad("input {} ('{}') is not a variable tensor", i, entry.name);
+  return read_variable(variable_number(std::string(entry.name)), entry);
+}
+
+void Convert::set_state(size_t i, const Expr& value) {
+  if (value) assign_variable(variable_number(std::string(input_entry(i).name)), value);
+}
+
 void Convert::initialise(std::string_view name) {
-  const Subgraph* graph = subgraph(name, 0);
+  const Subgraph* graph = subgraph(integer(name, -1), 0);
   if (graph && !host_.initialise(graph->index, place())) fail();
 }
 

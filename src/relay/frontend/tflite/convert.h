@@ -46,12 +46,17 @@ class Convert final : public Conversion {
   // The declarations of a present input and of an output, which the node must have.
   const TensorEntry& input_entry(size_t i) const { return graph_.tensors[static_cast<size_t>(node.inputs[i])]; }
   const TensorEntry& output_entry(size_t i) const { return graph_.tensors[static_cast<size_t>(node.outputs[i])]; }
+  // That of an array inside the node, which it must have.
+  const TensorEntry& intermediate_entry(size_t i) const {
+    return graph_.tensors[static_cast<size_t>(node.intermediates[i])];
+  }
   bool is_quantized_input(size_t i) const { return has(i) && input_entry(i).is_quantized(); }
   bool is_quantized_output() const { return !node.outputs.empty() && output_entry(0).is_quantized(); }
 
   // ints() of places in an axis: numbers beyond every axis are cut to +-2^40, so that sums of two do not overflow.
   std::optional<ir::Ints> places(size_t i, const char* what);
   bool flag(std::string_view name) { return integer(name, 0) != 0; }
+  std::vector<double> floats(std::string_view name) const;  // an option; empty if it has none
   // The real result of a node with its fused activation.
   ir::Expr activated(const ir::Expr& e);
   // The element type of a number of TensorType in an attribute; unset, reported, if Relay has no tensors of it.
@@ -62,14 +67,18 @@ class Convert final : public Conversion {
   void assign_variable(size_t number, const ir::Expr& value);
   // The subgraph whose index is an attribute gives variables their first values.
   void initialise(std::string_view attribute);
+  // The value of input i, a tensor that keeps its value from run to run, at this node, and its new value after it.
+  ir::Expr state(size_t i);
+  void set_state(size_t i, const ir::Expr& value);
 
   // body() of a subgraph whose index is an attribute. Unset if a problem was reported.
   std::optional<Values> body(std::string_view attribute, const Values& inputs);
+  std::optional<Values> body(int64_t index, const Values& inputs);
 
  private:
   std::optional<AttributeView> attribute(std::string_view name) const override;
-  // The subgraph whose index is an attribute; null, reported, if there is none or it has another number of inputs.
-  const Subgraph* subgraph(std::string_view attribute, size_t inputs);
+  // A subgraph; null, reported, if there is none or it has another number of inputs.
+  const Subgraph* subgraph(int64_t index, size_t inputs);
 
   ConverterHost& host_;
   const Subgraph& graph_;

@@ -1,8 +1,10 @@
 // Operators element by element: arithmetic, comparison, logic, activations. Those on sizes (known elements) are
 // computed at import.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/tflite/quantize.h"
 
 namespace relay::tflite::convert {
@@ -81,14 +83,28 @@ Values ADD_N(Convert& c) {
   return {sum};
 }
 
+Values STABLEHLO_ADD(Convert& c) { return binary(c, "add", BinaryOp::Add); }
+Values STABLEHLO_MULTIPLY(Convert& c) { return binary(c, "multiply", BinaryOp::Mul); }
+Values STABLEHLO_MAXIMUM(Convert& c) { return binary(c, "maximum", BinaryOp::Max); }
+Values STABLEHLO_MINIMUM(Convert& c) { return binary(c, "minimum", BinaryOp::Min); }
+Values STABLEHLO_AND(Convert& c) { return binary(c, c.dtype(c.input(0)).is_bool() ? "logical_and" : "bitwise_and"); }
+Values STABLEHLO_SHIFT_LEFT(Convert& c) { return binary(c, "left_shift"); }
+
 // --- one operand -----------------------------------------------------------------------------------------------------
 
 static Values unary(Convert& c, const char* op) { return {c.emit(op, {c.input(0)})}; }
 
+// A function of reals, or a table of it for quantised data.
+static Values activation(Convert& c, function_ref<Expr(const Expr& x)> real, function_ref<float(float x)> number) {
+  return {c.is_quantized_input(0) ? quantized_function(c, number) : real(c.input(0))};
+}
+
 Values ABS(Convert& c) { return unary(c, "abs"); }
 Values CEIL(Convert& c) { return unary(c, "ceil"); }
 Values COS(Convert& c) { return unary(c, "cos"); }
-Values EXP(Convert& c) { return unary(c, "exp"); }
+Values EXP(Convert& c) {
+  return activation(c, [&](const Expr& x) { return c.emit("exp", {x}); }, [](float x) { return std::exp(x); });
+}
 Values FLOOR(Convert& c) { return unary(c, "floor"); }
 Values LOG(Convert& c) { return unary(c, "log"); }
 Values LOGICAL_NOT(Convert& c) { return unary(c, "logical_not"); }
@@ -114,11 +130,6 @@ static Expr clipped(Convert& c, const Expr& x, double low, double high) {
   return c.emit("clip", {x}, {{"a_min", low}, {"a_max", high}});
 }
 
-// A function of reals, or a table of it for quantised data.
-static Values activation(Convert& c, function_ref<Expr(const Expr& x)> real, function_ref<float(float x)> number) {
-  return {c.is_quantized_input(0) ? quantized_function(c, number) : real(c.input(0))};
-}
-
 Values RELU(Convert& c) {
   if (c.is_quantized_input(0)) return {quantized_clip(c, 0, INFINITY)};
   return unary(c, "nn.relu");
@@ -135,21 +146,26 @@ Values RELU_0_TO_1(Convert& c) {
   if (c.is_quantized_input(0)) return {quantized_clip(c, 0, 1)};
   return {clipped(c, c.input(0), 0, 1)};
 }
+static bool is_wide(Convert& c) { return c.is_quantized_input(0) && c.dtype(c.input(0)).bits == 16; }
+
 Values LOGISTIC(Convert& c) {
+  if (is_wide(c)) return {quantized_sigmoid(c, false)};
   return activation(
       c, [&](const Expr& x) { return c.emit("sigmoid", {x}); }, [](float x) { return 1.0F / (1.0F + std::exp(-x)); });
 }
 Values TANH(Convert& c) {
+  if (is_wide(c)) return {quantized_sigmoid(c, true)};
   return activation(c, [&](const Expr& x) { return c.emit("tanh", {x}); }, [](float x) { return std::tanh(x); });
 }
 Values ELU(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_function(c, [](float x) { return x < 0 ? std::expm1(x) : x; })};
   Expr x = c.input(0), zero = c.scalar(0, c.dtype(x));
   const Expr below = c.emit("expm1", {c.emit("minimum", {x, zero})});
   return {c.emit("where", {c.emit("less", {x, zero}), below, x})};
 }
 // x * relu6(x + 3) / 6
 Values HARD_SWISH(Convert& c) {
-  if (c.is_quantized_input(0)) return c.unsupported("quantised data");
+  if (c.is_quantized_input(0)) return {quantized_hard_swish(c)};
   Expr x = c.input(0);
   return {c.multiply(c.multiply(x, clipped(c, c.add(x, 3), 0, 6)), 1.0 / 6)};
 }
@@ -160,11 +176,14 @@ Values LEAKY_RELU(Convert& c) {
 
 // x * Phi(x), or its approximation by tanh.
 Values GELU(Convert& c) {
-  Expr x = c.input(0);
-  if (!c.flag("approximate")) return {c.emit("nn.gelu", {x})};
-  Expr inner =
-      c.multiply(c.add(c.multiply(c.multiply(c.multiply(x, x), x), 0.044715), x), std::sqrt(2 / std::numbers::pi));
-  return {c.multiply(c.multiply(x, c.add(c.emit("tanh", {inner}), 1)), 0.5)};
+  if (!c.is_quantized_input(0)) return {gelu(c, c.input(0), c.flag("approximate"))};
+  if (!c.flag("approximate"))
+    return {quantized_function(
+        c, [](float x) { return 0.5F * x * std::erfc(-x * static_cast<float>(std::numbers::sqrt2 / 2)); })};
+  return {quantized_function(c, [](float x) {
+    const float twice = 2 / std::sqrt(std::numbers::pi_v<float>) * static_cast<float>(std::numbers::sqrt2 / 2);
+    return 0.5F * x * (1 + std::tanh(twice * (x + 0.044715F * x * x * x)));
+  })};
 }
 
 // A slope for each element of the last axes: alpha has no axis for the batch.
@@ -207,6 +226,52 @@ Values CAST(Convert& c) {
   if (KnownRef known = c.known(0))
     if (KnownRef result = frontend::cast(*known, *to)) return {result};
   return {c.cast(c.input(0), *to)};
+}
+
+static DType unsigned_of(int bits) { return {DType::Code::UInt, static_cast<uint8_t>(bits)}; }
+
+// The bits of each element as those of another type: several shorter ones along a new last axis, the lowest first, or
+// the last axis as the parts of a longer one.
+Values BITCAST(Convert& c) {
+  const Expr x = c.input(0);
+  const std::optional<DType> to = type_dtype(c.output_entry(0).type);
+  const DType from = c.dtype(x);
+  if (!to || to->is_bool() || from.is_bool())
+    return c.unsupported("bits of {} as {}", from.str(), type_name(c.output_entry(0).type));
+  if (from.bits == to->bits) return {c.emit("reinterpret", {x}, {{"dtype", *to}})};
+  const DType narrow = unsigned_of(std::min(from.bits, to->bits)), wide = unsigned_of(std::max(from.bits, to->bits));
+  const int64_t parts = wide.bits / narrow.bits;
+  Tensor places = Tensor::empty({parts}, wide);
+  for (int64_t i = 0; i < parts; ++i) places.set_int(i, i * narrow.bits);
+  const Expr shifts = c.constant(std::move(places));
+  const Expr bits = c.emit("reinterpret", {x}, {{"dtype", unsigned_of(from.bits)}});
+  if (from.bits > to->bits) {
+    const Expr all = c.emit("right_shift", {c.expand(bits, c.rank(x)), shifts});
+    const Expr kept =
+        c.emit("bitwise_and", {all, c.constant(Tensor::full({}, wide, std::ldexp(1.0, narrow.bits) - 1))});
+    return {c.emit("reinterpret", {c.cast(kept, narrow)}, {{"dtype", *to}})};
+  }
+  const int64_t last = c.rank(x) - 1;
+  if (last < 0 || c.extent(x, last) != parts)
+    return c.bad("{} needs a last axis of {} elements for {}", ir::str(x->type), parts, to->str());
+  const Expr sum = c.reduce("sum", c.emit("left_shift", {c.cast(bits, wide), shifts}), {last}, false);
+  return {c.emit("reinterpret", {sum}, {{"dtype", *to}})};
+}
+
+// Reals rounded to those that integers of num_bits bits can stand for, from about min to about max: 0 is one of them.
+Values FAKE_QUANT(Convert& c) {
+  const double bits = static_cast<double>(c.integer("num_bits", 8));
+  const float least = 0, most = static_cast<float>(std::exp2(bits)) - 1;
+  if (c.flag("narrow_range")) return c.unsupported("narrow_range, which is of weights");
+  const float low = static_cast<float>(c.real("min", 0)), high = static_cast<float>(c.real("max", 0));
+  if (!(bits >= 2 && bits <= 16) || !(low <= 0 && high >= 0 && low < high))
+    return c.bad("num_bits is {}, min {} and max {}", bits, low, high);
+  const float scale = (high - low) / (most - least), zero = std::clamp(std::round(least - low / scale), least, most);
+  const float first = (least - zero) * scale, last = (most - zero) * scale;
+  auto number = [&](float value) { return c.scalar(static_cast<double>(value), DType::float32()); };
+  const Expr kept = c.emit("minimum", {number(last), c.emit("maximum", {number(first), c.input(0)})});
+  const Expr steps = rounded(c, c.multiply(c.subtract(kept, number(first)), number(1 / scale)));
+  return {c.add(c.multiply(steps, number(scale)), number(first))};
 }
 
 }  // namespace relay::tflite::convert

@@ -80,8 +80,11 @@ void Importer::read_constants(const Subgraph& graph) {
   for (const Node& node : graph.nodes) computed.insert(node.outputs.begin(), node.outputs.end());
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorEntry& entry = graph.tensors[i];
-    if (computed.count(static_cast<int64_t>(i)) || !is_constant(entry)) continue;
+    if (computed.count(static_cast<int64_t>(i))) continue;
     const Span place = span(format("tensor '{}'", entry.name));
+    if (entry.is_variable)
+      define_lazily(entry.name, [this, &entry, place] { return variable_tensor(entry, place); }, place);
+    if (!is_constant(entry)) continue;
     auto make = [this, &entry, place]() -> Value {
       Result<Tensor> tensor = entry.sparsity ? dense_value(entry, [this](int64_t bytes) { return account(bytes); })
                                              : tensor_value(model_, entry, options().largest_read);
@@ -277,6 +280,15 @@ ir::Expr Importer::read_variable(size_t number, const TensorEntry& declared, con
           {},
           "convert the model so that variables are read in its main subgraph, in fixed sizes"});
   return nullptr;
+}
+
+// Before the first run all bytes are the zero point of int8, and 0 in other types.
+Value Importer::variable_tensor(const TensorEntry& entry, const Span& place) {
+  Variable& variable = variables_.at(variable_number(std::string(entry.name)));
+  const int64_t start =
+      entry.is_quantized() && type_dtype(entry.type) == DType::int8() ? entry.quantization->zero_points[0] : 0;
+  if (start != 0) variable.first = Tensor::full({1}, DType::int8(), static_cast<double>(start));
+  return read_variable(variable_number(std::string(entry.name)), entry, place);
 }
 
 bool Importer::assign_variable(size_t number, const ir::Expr& value, const Span& place) {

@@ -33,6 +33,8 @@ class Importer final : public ConverterHost {
   // Defines the constants of a subgraph.
   void read_constants(const Subgraph& graph);
   Value weight(const TensorEntry& entry, Tensor tensor, const Span& place);
+  // The value before a run of a tensor that keeps its value from run to run.
+  Value variable_tensor(const TensorEntry& entry, const Span& place);
   void read_inputs(const Subgraph& graph);
   void convert_nodes(const Subgraph& graph);
   Values convert_node(const Subgraph& graph, const Node& node, const Span& place);

@@ -84,7 +84,7 @@ struct TensorEntry {
   bool is_quantized() const;  // integers of at most 32 bits with a scale
 };
 
-using OptionValue = std::variant<int64_t, double, std::string_view, std::vector<int64_t>>;
+using OptionValue = std::variant<int64_t, double, std::string_view, std::vector<int64_t>, std::vector<double>>;
 
 struct Node {
   size_t index = 0;         // in its subgraph
@@ -93,8 +93,9 @@ struct Node {
   int64_t version = 1;
   std::vector<int64_t> inputs, outputs;                     // tensors of the subgraph; -1 is an absent one
   std::vector<std::string_view> input_names, output_names;  // "" is an absent one
+  std::vector<int64_t> intermediates;                       // tensors that hold only ranges of a node's own arrays
   std::string_view options_table;                           // "Conv2DOptions"; empty if there is none
-  int64_t options_type = 0;                                 // number in the schema's union; 0 if there is none
+  int64_t options_type = 0;                                 // number as in options.def; 0 if there is none
   std::map<std::string_view, OptionValue> options;
 
   std::string op() const;  // "CONV_2D", "TFLite_Detection_PostProcess"

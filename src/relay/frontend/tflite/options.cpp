@@ -44,6 +44,12 @@ OptionValue value_of(const Flat& file, FlatTable table, int number, const Field&
     return int64_t{file.scalar<uint8_t>(table, number, static_cast<uint8_t>(field.otherwise)) != 0};
   if (field.type == "float") return double{file.scalar<float>(table, number, 0)};
   if (field.type == "string") return file.text(table, number);
+  if (field.type == "long") return file.scalar<int64_t>(table, number, field.otherwise);
+  if (field.type == "longs") return file.integers<int64_t>(table, number);
+  if (field.type == "floats") {
+    const std::vector<float> values = file.floats(table, number);
+    return std::vector<double>(values.begin(), values.end());
+  }
   return file.integers<int32_t>(table, number);
 }
 
@@ -72,7 +78,9 @@ std::map<std::string_view, OptionValue> default_options(std::string_view table) 
         values[field.name] = 0.0;
       else if (field.type == "string")
         values[field.name] = std::string_view();
-      else if (field.type == "ints")
+      else if (field.type == "floats")
+        values[field.name] = std::vector<double>();
+      else if (field.type == "ints" || field.type == "longs")
         values[field.name] = std::vector<int64_t>();
       else
         values[field.name] = field.otherwise;

@@ -1,22 +1,17 @@
 #include "relay/frontend/tflite/quantize.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include "relay/frontend/tflite/fixed_point.h"
 
 namespace relay::tflite {
 
 using ir::Expr;
 
-std::pair<int64_t, int64_t> range_of(DType dtype) {
-  const bool is_signed = dtype.code == DType::Code::Int;
-  const int64_t end = int64_t{1} << (dtype.bits - (is_signed ? 1 : 0));
-  return {is_signed ? -end : 0, end - 1};
-}
-
-static Expr zero_point(Convert& c, int64_t value) {
+Expr zero_point(Convert& c, int64_t value) {
   return c.constant(Tensor::from_ints({}, DType::int32(), std::span(&value, 1)));
 }
-
-enum class Rounds : uint8_t { Once, Twice };
 
 // Integers times real factors, one or one for each index of the last axis, in another zero point and type.
 static Expr times(Convert& c, const Expr& e, const std::vector<double>& factors, const char* rounding, int64_t to_zero,
@@ -29,11 +24,36 @@ static Expr times(Convert& c, const Expr& e, const std::vector<double>& factors,
                 {{"axis", int64_t{-1}}, {"rounding", rounding}, {"out_dtype", to}});
 }
 
-// The same, rounded as a kernel of LiteRT rounds: once, halves up; or the product with the 31-bit integer, halves up,
-// and after it the quotient by the power of two, halves away from zero.
-static Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors, Rounds rounds, int64_t to_zero,
-                   DType to) {
+// In int64 or float64, saturated.
+static Expr times_wide(Convert& c, const Expr& e, const std::vector<double>& factors, Rounds rounds, int64_t to_zero,
+                       DType to) {
+  const relay::Shape shape = factors.size() == 1 ? relay::Shape{} : relay::Shape{std::ssize(factors)};
+  const auto [least, most] = range_of(to);
+  Expr y;
+  if (rounds == Rounds::Real) {
+    y = rounded(
+        c, c.multiply(c.cast(e, DType::float64()), c.constant(Tensor::from_doubles(shape, DType::float64(), factors))));
+  } else {
+    std::vector<int64_t> products, halves, shifts;
+    for (double factor : factors) {
+      const auto [multiplier, power] = fixed_point::multiplier(factor);
+      if (power > 14 || power < -46) return c.unsupported("scales of which one is 2^{} of the other", power);
+      products.push_back(std::min<int64_t>((multiplier + (1 << 15)) >> 16, INT16_MAX));
+      halves.push_back(int64_t{1} << (14 - power)), shifts.push_back(15 - power);
+    }
+    auto list = [&](const std::vector<int64_t>& values) {
+      return c.constant(Tensor::from_ints(shape, DType::int64(), values));
+    };
+    y = c.emit("right_shift", {c.add(c.multiply(e, list(products)), list(halves)), list(shifts)});
+  }
+  y = c.emit("clip", {c.add(y, static_cast<double>(to_zero))},
+             {{"a_min", static_cast<double>(least)}, {"a_max", static_cast<double>(most)}});
+  return c.cast(y, to);
+}
+
+Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors, Rounds rounds, int64_t to_zero, DType to) {
   if (rounds == Rounds::Once) return times(c, e, factors, "UPWARD", to_zero, to);
+  if (rounds != Rounds::Twice) return times_wide(c, e, factors, rounds, to_zero, to);
   std::vector<double> products, quotients;
   for (double factor : factors) {
     int power = 0;
@@ -51,8 +71,7 @@ std::optional<Scale> scale_of(Convert& c, const TensorEntry& entry) {
   return Scale{entry.quantization->scales[0], entry.quantization->zero_points[0], *type_dtype(entry.type)};
 }
 
-// x, rounded to the nearest integer, halves away from zero.
-static Expr rounded(Convert& c, const Expr& x) {
+Expr rounded(Convert& c, const Expr& x) {
   const Expr whole = c.emit("trunc", {x}), rest = c.emit("abs", {c.subtract(x, whole)});
   const Expr goes_on = c.emit("greater_equal", {rest, c.scalar(0.5, c.dtype(x))});
   return c.emit("where", {goes_on, c.add(whole, c.emit("sign", {x})), whole});
@@ -116,23 +135,17 @@ Expr quantized_clip(Convert& c, double low, double high) {
   return clipped(c, requantized(c, c.input(0), c.input_entry(0), c.output_entry(0)), *out, low, high);
 }
 
-Expr quantized_function(Convert& c, function_ref<float(float)> f) {
-  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
-  if (!in || !out) return nullptr;
-  if (in->dtype.bits != 8) return c.unsupported("quantised data of {}", in->dtype.str());
-  const auto [first, last] = range_of(in->dtype);
-  const auto [least, most] = range_of(out->dtype);
-  Tensor table = Tensor::empty({last - first + 1}, out->dtype);
-  for (int64_t i = first; i <= last; ++i) {
-    const float real = in->scale * static_cast<float>(i - in->zero);
-    const double steps = std::round(f(real) * (1.0F / out->scale));
-    table.set_int(i - first, std::clamp(static_cast<int64_t>(steps) + out->zero, least, most));
-  }
-  const Expr places = c.subtract(c.cast(c.input(0), DType::int32()), zero_point(c, first));
-  return c.emit("take", {c.constant(std::move(table)), places}, {{"axis", int64_t{0}}, {"mode", "clip"}});
-}
-
 // --- products --------------------------------------------------------------------------------------------------------
+
+Expr dequantized(Convert& c, const Expr& x, const TensorEntry& entry) {
+  const Quantization& q = *entry.quantization;
+  std::vector<double> scales(q.scales.begin(), q.scales.end());
+  const relay::Shape shape = q.per_axis() ? relay::Shape{std::ssize(scales)} : relay::Shape{};
+  return c.emit("qnn.dequantize",
+                {x, c.constant(Tensor::from_doubles(shape, DType::float32(), scales)),
+                 c.constant(Tensor::from_ints(shape, DType::int32(), q.zero_points))},
+                {{"axis", q.axis}});
+}
 
 Expr real_weight(Convert& c, size_t i, int64_t channel_axis) {
   const TensorEntry& entry = c.input_entry(i);
@@ -140,37 +153,51 @@ Expr real_weight(Convert& c, size_t i, int64_t channel_axis) {
   const Quantization& q = *entry.quantization;
   if (q.per_axis() && q.axis != channel_axis)
     return c.unsupported("the weight has a scale for each index of axis {}", q.axis);
-  std::vector<double> scales(q.scales.begin(), q.scales.end());
-  const relay::Shape shape = q.per_axis() ? relay::Shape{std::ssize(scales)} : relay::Shape{};
-  return c.emit("qnn.dequantize",
-                {c.input(i), c.constant(Tensor::from_doubles(shape, DType::float32(), scales)),
-                 c.constant(Tensor::from_ints(shape, DType::int32(), q.zero_points))},
-                {{"axis", q.axis}});
+  return dequantized(c, c.input(i), entry);
 }
 
-Values quantized_product(Convert& c, const char* op, const Expr& x, const Expr& weight, const EmitAttrs& attrs,
-                         int64_t channel_axis) {
-  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
-  const TensorEntry& filter = c.input_entry(1);
-  if (!in || !out) return {};
+Expr quantized_sum(Convert& c, const char* op, const Expr& x, const Expr& weight, const EmitAttrs& attrs,
+                   int64_t channel_axis, const Factors& factors) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(factors.data));
+  const TensorEntry& filter = c.input_entry(factors.weight);
+  if (!in) return nullptr;
   if (!filter.is_quantized()) return c.unsupported("quantised data with a weight that is not");
-  if (in->dtype.bits > 8 || type_dtype(filter.type)->bits > 8)
+  if (in->dtype.bits > 16 || type_dtype(filter.type)->bits > 8)
     return c.unsupported("quantised data of {} with a weight of {}", in->dtype.str(), type_name(filter.type));
   const Quantization& q = *filter.quantization;
   if (q.per_axis() && q.axis != channel_axis)
     return c.unsupported("the weight has a scale for each index of axis {}, not {}", q.axis, channel_axis);
   if (q.per_axis() && std::any_of(q.zero_points.begin(), q.zero_points.end(), [](int64_t z) { return z != 0; }))
     return c.bad("the weight has several scales, and a zero point other than 0");
-  const Expr one = c.scalar(1, DType::float32());  // sums do not depend on scales
-  Expr sum = c.emit(op, {x, weight, one, zero_point(c, in->zero), one, zero_point(c, q.zero_points[0])}, attrs);
-  if (c.has(2)) {
-    if (c.dtype(c.input(2)) != DType::int32()) return c.unsupported("a bias of {}", c.dtype(c.input(2)).str());
-    sum = c.emit("nn.bias_add", {sum, c.input(2)}, {{"axis", int64_t{-1}}});
+  if (in->dtype.bits == 16) {
+    if (in->zero != 0 || q.zero_points[0] != 0 || in->dtype != DType::int16())
+      return c.unsupported("data of {} with zero points {} and {}", in->dtype.str(), in->zero, q.zero_points[0]);
+    EmitAttrs wide = attrs;
+    wide.push_back({"out_dtype", DType::int64()});
+    return c.emit(op + 1, {x, weight}, wide);  // "qnn.dense" without the q
   }
-  const Rounds rounds = std::string_view(op) == "qnn.dense" ? Rounds::Once : Rounds::Twice;
+  const Expr one = c.scalar(1, DType::float32());  // sums do not depend on scales
+  return c.emit(op, {x, weight, one, zero_point(c, in->zero), one, zero_point(c, q.zero_points[0])}, attrs);
+}
+
+Values quantized_result(Convert& c, Expr sum, const Factors& of) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(of.data)), out = scale_of(c, c.output_entry(0));
+  if (!in || !out || !sum) return {};
+  const bool is_dense = c.node.op() == "FULLY_CONNECTED", is_wide = in->dtype.bits == 16;
+  Rounds rounds = is_wide ? is_dense ? Rounds::Real : Rounds::Coarse : is_dense ? Rounds::Once : Rounds::Twice;
+  if (c.has(of.bias)) {
+    const Expr bias = c.input(of.bias);
+    const DType dtype = c.dtype(bias);
+    if (dtype != DType::int32() && !(is_wide && dtype == DType::int64()))
+      return c.unsupported("a bias of {} with data of {}", dtype.str(), in->dtype.str());
+    if (rounds == Rounds::Coarse && dtype == DType::int32())
+      rounds = Rounds::Twice, sum = c.cast(sum, DType::int32());  // LiteRT's sums are as wide as the bias
+    sum = c.emit("nn.bias_add", {sum, c.cast(bias, c.dtype(sum))}, {{"axis", int64_t{-1}}});
+  }
+  const Quantization& q = *c.input_entry(of.weight).quantization;
   // The product of scales is a float for one scale, and a double for one scale for each channel.
   std::vector<double> factors;
-  const bool in_double = q.per_axis() || (std::string_view(op) != "qnn.dense" && in->dtype == DType::int8());
+  const bool in_double = q.per_axis() || is_wide || (!is_dense && in->dtype == DType::int8());
   for (float scale : q.scales)
     factors.push_back((in_double ? static_cast<double>(in->scale) * static_cast<double>(scale)
                                  : static_cast<double>(in->scale * scale)) /
@@ -178,14 +205,45 @@ Values quantized_product(Convert& c, const char* op, const Expr& x, const Expr& 
   return {quantized_activation(c, scaled(c, sum, factors, rounds, out->zero, out->dtype))};
 }
 
+Values quantized_product(Convert& c, const char* op, const Expr& x, const Expr& weight, const EmitAttrs& attrs,
+                         int64_t channel_axis) {
+  return quantized_result(c, quantized_sum(c, op, x, weight, attrs, channel_axis));
+}
+
+Expr quantized_features(Convert& c) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), weight = scale_of(c, c.input_entry(1)),
+                             state = scale_of(c, c.input_entry(4));
+  if (!in || !weight || !state) return nullptr;
+  if (in->dtype != DType::int8() || weight->dtype != DType::int8() || state->dtype != DType::int16())
+    return c.unsupported("data of {} with a weight of {} and a state of {}", in->dtype.str(), weight->dtype.str(),
+                         state->dtype.str());
+  const Expr one = c.scalar(1, DType::float32());
+  const Expr sum = c.emit("qnn.dense", {c.input(0), c.input(1), one, zero_point(c, in->zero), one, zero_point(c, 0)});
+  return scaled(c, sum, {static_cast<double>(in->scale * weight->scale / state->scale)}, Rounds::Twice, 0,
+                DType::int16());
+}
+
+Expr quantized_units(Convert& c, const Expr& sums) {
+  const std::optional<Scale> state = scale_of(c, c.input_entry(4)), weight = scale_of(c, c.input_entry(2)),
+                             out = scale_of(c, c.output_entry(0));
+  if (!state || !weight || !out) return nullptr;
+  const Expr total = c.has(3) ? c.add(sums, c.input(3)) : sums;
+  return scaled(c, total, {static_cast<double>(state->scale * weight->scale / out->scale)}, Rounds::Twice, out->zero,
+                out->dtype);
+}
+
 // --- two operands ----------------------------------------------------------------------------------------------------
 
-// Sums are computed in units of 2^-20 of twice the larger scale.
+// Sums are computed in units of 2^-20 of twice the larger scale, or 2^-15 for data of 16 bits.
 Values quantized_binary(Convert& c, const char* op) {
   const std::optional<Scale> a = scale_of(c, c.input_entry(0)), b = scale_of(c, c.input_entry(1)),
                              out = scale_of(c, c.output_entry(0));
   if (!a || !b || !out) return {};
-  if (a->dtype.bits != 8 || b->dtype.bits != 8) return c.unsupported("quantised data of {}", a->dtype.str());
+  const bool is_wide = a->dtype == DType::int16() && b->dtype == DType::int16();
+  if (!is_wide && (a->dtype.bits != 8 || b->dtype.bits != 8))
+    return c.unsupported("quantised data of {} and {}", a->dtype.str(), b->dtype.str());
+  if (is_wide && std::string_view(op) != "multiply" && c.flag("pot_scale_int16"))
+    return c.unsupported("data of int16 with the option pot_scale_int16");
   auto centred = [&](size_t i, const Scale& s) {
     return c.subtract(c.cast(c.input(i), DType::int32()), zero_point(c, s.zero));
   };
@@ -194,7 +252,7 @@ Values quantized_binary(Convert& c, const char* op) {
     const float factor = a->scale * b->scale / out->scale;
     return {quantized_activation(c, scaled(c, c.multiply(x, y), {factor}, Rounds::Twice, out->zero, out->dtype))};
   }
-  constexpr int64_t unit = 1 << 20;
+  const int64_t unit = is_wide ? 1 << 15 : 1 << 20;
   const double twice = 2 * static_cast<double>(std::max(a->scale, b->scale));
   auto raised = [&](const Expr& e, const Scale& s) {
     return scaled(c, c.multiply(e, zero_point(c, unit)), {static_cast<double>(s.scale) / twice}, Rounds::Twice, 0,
@@ -220,7 +278,7 @@ Expr quantized_comparison(Convert& c, const char* op) {
 Expr quantized_leaky(Convert& c, float slope, const Expr& alpha) {
   const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
   if (!in || !out) return nullptr;
-  if (in->dtype.bits != 8) return c.unsupported("quantised data of {}", in->dtype.str());
+  if (in->dtype.bits != 8 && in->dtype != DType::int16()) return c.unsupported("quantised data of {}", in->dtype.str());
   const Expr x = c.subtract(c.cast(c.input(0), DType::int32()), zero_point(c, in->zero));
   const Expr is_below = c.emit("less", {x, zero_point(c, 0)});
   const float kept = in->scale / out->scale, sloped = in->scale * slope / out->scale;
@@ -232,7 +290,8 @@ Expr quantized_leaky(Convert& c, float slope, const Expr& alpha) {
 Expr quantized_mean_pool(Convert& c, const Expr& x, EmitAttrs attrs) {
   const std::optional<Scale> out = scale_of(c, c.output_entry(0));
   if (!out) return nullptr;
-  const Expr mean = c.emit("nn.avg_pool2d", {c.cast(x, DType::float32())}, attrs);
+  const DType exact = c.dtype(x).bits > 8 ? DType::float64() : DType::float32();  // of sums of a window
+  const Expr mean = c.emit("nn.avg_pool2d", {c.cast(x, exact)}, attrs);
   return quantized_activation(c, c.cast(rounded(c, mean), out->dtype));
 }
 
@@ -259,13 +318,7 @@ Values DEQUANTIZE(Convert& c) {
   Expr x = c.input(0);
   if (c.dtype(x).is_float()) return {c.cast(x, DType::float32())};
   if (!entry.is_quantized()) return c.bad("its input has no scale");
-  const Quantization& q = *entry.quantization;
-  std::vector<double> scales(q.scales.begin(), q.scales.end());
-  const relay::Shape shape = q.per_axis() ? relay::Shape{std::ssize(scales)} : relay::Shape{};
-  return {c.emit("qnn.dequantize",
-                 {x, c.constant(Tensor::from_doubles(shape, DType::float32(), scales)),
-                  c.constant(Tensor::from_ints(shape, DType::int32(), q.zero_points))},
-                 {{"axis", q.axis}})};
+  return {dequantized(c, x, entry)};
 }
 
 // A sparse constant becomes a dense one.

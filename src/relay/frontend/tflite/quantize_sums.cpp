@@ -10,8 +10,7 @@ namespace relay::tflite {
 using ir::Expr;
 using ir::Ints;
 
-// x * 2^-power, rounded, halves away from zero, saturated to a type.
-static Expr quotient(Convert& c, const Expr& x, int power, int64_t zero, DType to) {
+Expr quotient(Convert& c, const Expr& x, int power, int64_t zero, DType to) {
   auto number = [&](int64_t value) { return c.constant(Tensor::from_ints({}, DType::int32(), std::span(&value, 1))); };
   return c.emit(
       "qnn.requantize",
@@ -74,6 +73,7 @@ struct FixedPoint {
 Expr quantized_softmax(Convert& c, double beta) {
   const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
   if (!in || !out) return nullptr;
+  if (in->dtype == DType::int16()) return wide_softmax(c, beta);
   if (in->dtype.bits != 8 || out->dtype != in->dtype)
     return c.unsupported("quantised data of {} with a result of {}", in->dtype.str(), out->dtype.str());
   const auto [multiplier, power] =

@@ -20,13 +20,22 @@ enum Tensor { shape, type, buffer, tensor_name, quantization, is_variable, spars
 enum Quantization { min, max, scale, zero_point, details_type, details, quantized_dimension };
 enum Sparsity { traversal_order, block_map, dim_metadata };
 enum SparseAxis { format, dense_size, segments_type, segments, indices_type, indices };
-enum Operator { opcode_index, op_inputs, op_outputs, options_type, options };
+enum Operator {
+  opcode_index,
+  op_inputs,
+  op_outputs,
+  options_type,
+  options,
+  op_intermediates = 8,
+  options_2_type = 11,
+  options_2
+};
 enum Buffer { data, offset, size };
 enum Signature { sig_inputs, sig_outputs, signature_key, deprecated_tag, subgraph_index };
 enum TensorMap { map_name, tensor_index };
 }  // namespace field
 
-constexpr int64_t custom_operator = 32;
+constexpr int64_t custom_operator = 32, second_union = 256;  // numbers of BuiltinOptions2 in options.def
 
 class Reader {
  public:
@@ -182,8 +191,13 @@ class Reader {
       for (int64_t i : list) of.push_back(i < 0 ? std::string_view() : graph.tensors[static_cast<size_t>(i)].name);
     };
     names(node.inputs, node.input_names), names(node.outputs, node.output_names);
+    node.intermediates = file_.integers<int32_t>(table, field::op_intermediates);
+    expect_tensors(table, node.intermediates, graph, 0);
     node.options_type = file_.scalar<uint8_t>(table, field::options_type, 0);
-    if (const FlatTable options = node.options_type ? file_.table(table, field::options) : nullptr) {
+    int options_field = field::options;
+    if (const uint8_t second = file_.scalar<uint8_t>(table, field::options_2_type, 0))
+      node.options_type = second_union + second, options_field = field::options_2;
+    if (const FlatTable options = node.options_type ? file_.table(table, options_field) : nullptr) {
       node.options_table = options_table(node.options_type);
       node.options = read_options(file_, node.options_type, options);
     }

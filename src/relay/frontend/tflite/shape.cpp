@@ -122,6 +122,31 @@ Values TRANSPOSE(Convert& c) {
   return {c.transpose(c.input(0), *order)};
 }
 
+// The shape that two shapes broadcast to. Both are lists, of known elements or not.
+Values BROADCAST_ARGS(Convert& c) {
+  const KnownRef a = c.known(0), b = c.known(1);
+  std::optional<Ints> first = a ? as_ints(*a) : std::nullopt, second = b ? as_ints(*b) : std::nullopt;
+  if (first && second) {
+    if (first->size() < second->size()) std::swap(first, second);
+    scalar::Exprs sizes;
+    for (int64_t size : *first) sizes.push_back(scalar::imm(size));
+    for (size_t i = 0, front = first->size() - second->size(); i < second->size(); ++i) {
+      const int64_t x = (*first)[front + i], y = (*second)[i];
+      if (x != y && x != 1 && y != 1) return c.bad("sizes {} and {} do not broadcast", x, y);
+      if (x == 1) sizes[front + i] = scalar::imm(y);
+    }
+    if (KnownRef all = known_ints(sizes))
+      if (KnownRef result = frontend::cast(*all, a->dtype)) return {result};
+  }
+  Expr x = c.input(0), y = c.input(1);
+  const std::optional<int64_t> n = c.extent(x, 0), m = c.extent(y, 0);
+  if (!n || !m) return c.unsized("shapes of unknown length {} and {}", ir::str(x->type), ir::str(y->type));
+  const Expr one = c.scalar(1, c.dtype(x));
+  x = c.pad(x, {{std::max<int64_t>(*m - *n, 0), 0}}, one, "constant");
+  y = c.pad(y, {{std::max<int64_t>(*n - *m, 0), 0}}, one, "constant");
+  return {c.emit("where", {c.emit("equal", {x, one}), y, x})};
+}
+
 Values BROADCAST_TO(Convert& c) {
   if (!c.known(1) && c.extent(c.input(1), 0)) return {computed_expand(c, c.input(0), c.input(1))};
   std::optional<Dims> to = c.dims(1, "the shape");

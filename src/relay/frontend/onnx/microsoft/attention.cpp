@@ -2,10 +2,10 @@
 // calls.
 #include <cmath>
 
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
-#include "relay/frontend/onnx/quantize.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
 

@@ -1,7 +1,7 @@
 // A mixture of experts: each row goes through the networks that its scores select.
 #include <cmath>
 
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/scalar/simplify.h"
 

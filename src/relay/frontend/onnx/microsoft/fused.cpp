@@ -1,6 +1,6 @@
 // Operators into which ONNX Runtime's optimiser fuses neighbours: curves with a bias, products and convolutions with a
 // curve.
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"

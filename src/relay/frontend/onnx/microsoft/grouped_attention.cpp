@@ -2,8 +2,9 @@
 // rows are filled, up to the length of each sequence.
 #include <cmath>
 
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"

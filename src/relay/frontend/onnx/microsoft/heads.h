@@ -1,7 +1,8 @@
 // Attention by heads, shared by several operators of com.microsoft.
 #pragma once
 
-#include "relay/frontend/onnx/heads.h"
+#include "relay/frontend/common/ops/heads.h"
+#include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::microsoft {
 

@@ -1,6 +1,7 @@
 // Elementwise operators and operators of matrices.
 #include <cmath>
 
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/microsoft/decoding.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/frontend/onnx/signal.h"

@@ -1,6 +1,7 @@
 // Normalisations of transformers and diffusion models, with the sums in front of them.
-#include "relay/frontend/onnx/norm.h"
+#include "relay/frontend/common/ops/norm.h"
 
+#include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {

@@ -2,11 +2,12 @@
 // for weights can be imported; a weight of (K, N) in columns is stored as (N, K) in rows.
 #include <cmath>
 
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/norm.h"
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/norm.h"
-#include "relay/frontend/onnx/quantize.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {

@@ -1,8 +1,9 @@
 // Attention of packed sequences, with keys and values in blocks of a cache that they share.
 #include <cmath>
 
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"

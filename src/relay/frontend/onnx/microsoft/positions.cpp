@@ -1,8 +1,8 @@
 // Terms that attention adds to scores for the distance of two places.
 #include <cmath>
 
+#include "relay/frontend/common/ops/heads.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
 

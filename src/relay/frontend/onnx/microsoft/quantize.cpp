@@ -1,6 +1,5 @@
 // Operators on integers that stand for reals.
-#include "relay/frontend/onnx/quantize.h"
-
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"
 

@@ -1,7 +1,7 @@
 // LSTM with weights of integers, whose inputs are quantised at run time.
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
-#include "relay/frontend/onnx/quantize.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {

@@ -1,6 +1,6 @@
 // Queries and keys rotated by the angles of their places.
+#include "relay/frontend/common/ops/heads.h"
 #include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/heads.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::onnx::microsoft {

@@ -1,4 +1,5 @@
 // Operators that ONNX adopted later, and those that differ from an operator of ONNX only in their inputs.
+#include "relay/frontend/common/ops/unique.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/scalar/simplify.h"
 

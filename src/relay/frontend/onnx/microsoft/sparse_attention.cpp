@@ -2,7 +2,7 @@
 // and masked ones are -inf.
 #include <cmath>
 
-#include "relay/frontend/onnx/curves.h"
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/microsoft/heads.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/window.h"

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 

@@ -1,4 +1,5 @@
 // Products with weights of few bits, which stay packed in the model, and rows of tables of such numbers.
+#include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/frontend/onnx/window.h"

@@ -2,9 +2,9 @@
 // sizes that are computed at run time, filters against aliasing, any axes.
 #pragma once
 
-#include "relay/frontend/onnx/convert.h"
+#include "relay/frontend/common/conversion.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
 struct Interpolation {
   std::string mode = "nearest", transformation = "half_pixel", nearest = "round_prefer_floor";
@@ -21,6 +21,6 @@ struct ResizedAxis {
   std::optional<double> known_scale = {};  // if set, a filter against aliasing has few elements
 };
 
-ir::Expr interpolated(Convert& c, const ir::Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes);
+ir::Expr interpolated(Conversion& c, const ir::Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes);
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend

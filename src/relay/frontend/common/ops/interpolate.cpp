@@ -1,12 +1,12 @@
-#include "relay/frontend/onnx/interpolate.h"
+#include "relay/frontend/common/ops/interpolate.h"
 
 #include <cmath>
 
-#include "relay/frontend/onnx/computed.h"
-#include "relay/frontend/onnx/curves.h"
-#include "relay/frontend/onnx/window.h"
+#include "relay/frontend/common/ops/computed.h"
+#include "relay/frontend/common/ops/curves.h"
+#include "relay/frontend/common/ops/matrix_product.h"
 
-namespace relay::onnx {
+namespace relay::frontend {
 
 using ir::Expr;
 
@@ -14,7 +14,7 @@ namespace {
 
 class Along {
  public:
-  Along(Convert& c, const Expr& x, const Interpolation& how, const ResizedAxis& to)
+  Along(Conversion& c, const Expr& x, const Interpolation& how, const ResizedAxis& to)
       : c_(c), x_(x), how_(how), to_(to), old_(c.size_of(x, to.axis)), extent_(real(old_)) {}
 
   Expr result() {
@@ -140,7 +140,7 @@ class Along {
     return c_.transpose(y, back);
   }
 
-  Convert& c_;
+  Conversion& c_;
   const Expr& x_;
   const Interpolation& how_;
   const ResizedAxis& to_;
@@ -149,7 +149,7 @@ class Along {
 
 }  // namespace
 
-Expr interpolated(Convert& c, const Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes) {
+Expr interpolated(Conversion& c, const Expr& x, const Interpolation& how, const std::vector<ResizedAxis>& axes) {
   if (!x || axes.empty()) return x;
   // Half precisions and integers are rounded once, after all axes.
   const DType dtype = c.dtype(x);
@@ -162,4 +162,4 @@ Expr interpolated(Convert& c, const Expr& x, const Interpolation& how, const std
   return y ? c.cast(is_whole ? c.emit("round", {y}) : y, dtype) : y;
 }
 
-}  // namespace relay::onnx
+}  // namespace relay::frontend

@@ -1,0 +1,52 @@
+#include "relay/frontend/common/ops/quantise.h"
+
+namespace relay::frontend {
+
+using ir::Expr;
+
+std::pair<int64_t, int64_t> range_of(DType dtype) {
+  const bool is_signed = dtype.code != DType::Code::UInt;
+  const int64_t end = int64_t{1} << (dtype.bits - (is_signed ? 1 : 0));
+  return {is_signed ? -end : 0, end - 1};
+}
+
+Expr along_axis(Conversion& c, const Expr& e, const Expr& x, int64_t axis) {
+  if (!e || c.rank(e) == 0) return e;
+  if (c.rank(e) != 1) return c.unsupported("scales in blocks");
+  if (is_int(c.shape(e)[0], 1)) return c.reshape(e, {});
+  ir::Dims shape(static_cast<size_t>(c.rank(x)), scalar::imm(1));
+  shape[static_cast<size_t>(axis)] = c.shape(e)[0];
+  return c.reshape(e, shape);
+}
+
+Expr centred(Conversion& c, const Expr& e, const Expr& zero, int64_t axis) {
+  Expr wide = c.cast(e, DType::int32());
+  return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
+}
+
+Expr quantised(Conversion& c, const Expr& real, const Expr& scale, const Expr& zero) {
+  if (!real || !zero) return nullptr;
+  // A sum in 16 bits would not stay integral; the division has the type in the model.
+  const DType wide = c.dtype(real).bits < 32 ? DType::float32() : c.dtype(real);
+  Expr steps = c.add(c.emit("round", {c.cast(c.divide(real, scale), wide)}), c.cast(zero, wide));
+  const auto [low, high] = range_of(c.dtype(zero));
+  return c.cast(c.emit("clip", {steps}, {{"a_min", static_cast<double>(low)}, {"a_max", static_cast<double>(high)}}),
+                c.dtype(zero));
+}
+
+// 0 is always representable.
+DynamicallyQuantised dynamically_quantised(Conversion& c, const Expr& x) {
+  Expr zero = c.scalar(0, c.dtype(x));
+  Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
+  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
+  auto saturated = [&](const Expr& e) {
+    return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  };
+  // All zeros: the scale is 0, and so is everything else.
+  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
+  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
+  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
+}
+
+}  // namespace relay::frontend
