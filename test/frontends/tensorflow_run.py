@@ -39,6 +39,8 @@ import relay  # noqa: E402
 
 CLOSE_HALF = 5e-3  # of the largest value, of halves
 RECORDED = ROOT / "test" / "python" / "tensorflow_import" / "recorded.npz"
+
+
 def flat(outputs):
     """The tensors in a structure of outputs, in order."""
     return [np.asarray(one) for one in tf.nest.flatten(outputs)]

@@ -46,7 +46,8 @@ def test_a_table_of_texts():
 def test_a_table_that_gives_texts():
     nodes = [placeholder("x", 3, dtype="int64"), table(LONG, TEXT), const("k", np.array([5, -2])),
              const("v", words("five", "less")), const("other", words("?").reshape(())),
-             node("fill", "LookupTableImportV2", "t", "k", "v", Tin=LONG, Tout=TEXT), found("x", LONG, TEXT)]  # fmt: skip
+             node("fill", "LookupTableImportV2", "t", "k", "v", Tin=LONG, Tout=TEXT),
+             found("x", LONG, TEXT)]  # fmt: skip
     got = run(nodes, np.array([-2, 0, 5]), outputs=["y"])
     assert got.tolist() == ["less", "?", "five"]
 
@@ -86,10 +87,9 @@ def test_a_table_in_a_file(tmp_path):
 
 
 def test_texts_are_moved_and_compared():
-    nodes = [placeholder("x", 3, dtype="string"), const("w", words("a", "b", "b")), const("axis", np.array(0, np.int32)),
-             node("same", "Equal", "x", "w", T=TEXT), node("z", "Select", "same", "x", "w", T=TEXT),
+    nodes = [placeholder("x", 3, dtype="string"), const("w", words("a", "b", "b")),
+             const("axis", np.array(0, np.int32)), node("same", "Equal", "x", "w", T=TEXT), node("z", "Select", "same", "x", "w", T=TEXT),
              node("y", "ConcatV2", "z", "x", "axis", N=2, T=TEXT, Tidx=Type("int32"))]  # fmt: skip
-    files.TYPES.setdefault("int32", 3)
     same, joined = run(nodes, words("a", "q", "b"), outputs=["same", "y"])
     np.testing.assert_array_equal(same, [True, False, True])
     assert joined.tolist() == ["a", "b", "b", "a", "q", "b"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import warnings
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
