@@ -105,8 +105,8 @@ std::optional<Rows> find_rows(const ScheduleDraft& draft) {
   return rows;
 }
 
-// The output in a view in which an axis is split in two, the first of which selects the reductions that it reads. Null if
-// there is no such axis.
+// The output in a view in which an axis is split in two, the first of which selects the reductions that it reads. Null
+// if there is no such axis.
 te::Tensor with_axis_of_rows(const ScheduleDraft& draft) {
   const te::Tensors primary = draft.primary_outputs();
   if (primary.size() != 1 || primary[0]->is_placeholder() || primary[0]->combiner != te::Combiner::None ||

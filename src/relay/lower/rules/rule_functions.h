@@ -1,5 +1,5 @@
-// The schedule rules. Each is one file, which documents it, and one line of schedule_rules.def. It returns the schedules
-// that it can make, as changes to the draft; none if it does not apply.
+// The schedule rules. Each is one file, which documents it, and one line of schedule_rules.def. It returns the
+// schedules that it can make, as changes to the draft; none if it does not apply.
 #pragma once
 
 #include "relay/lower/rules/rules.h"

@@ -78,8 +78,8 @@ struct ScheduleDraft {
 // Fills in draft.schedule for all stages, and layouts for all roots and for constants. The layouts of `outputs` are
 // already set.
 void apply_rules(ScheduleDraft& draft);
-// Applies one of a rule's candidates for `stage` to the draft. Returns false and changes nothing if there is none, or if
-// the chosen one leaves the work to other rules.
+// Applies one of a rule's candidates for `stage` to the draft. Returns false and changes nothing if there is none, or
+// if the chosen one leaves the work to other rules.
 bool apply(ScheduleDraft& draft, const std::string& stage, const RuleCandidates& candidates);
 // Schedules without any rule: every stage is a separate array, computed element by element. Slow, and always possible.
 void schedule_plainly(ScheduleDraft& draft);

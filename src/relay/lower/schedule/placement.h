@@ -1,5 +1,5 @@
-// A group under a schedule, for all of its kernels: where each stage is placed, which stages are placed in its loops, and
-// which ones read it when inlined stages are written out.
+// A group under a schedule, for all of its kernels: where each stage is placed, which stages are placed in its loops,
+// and which ones read it when inlined stages are written out.
 #pragma once
 
 #include <unordered_map>
