@@ -169,6 +169,10 @@ def exact_results(name: str, bound: Bound, dtype: str, operands: tuple, flushes:
     if flushes:
         wide = [np.where(np.abs(one) < _smallest(dtype), np.copysign(0, one), one) for one in wide]
     for numbers in zip(*(one.tolist() for one in wide), strict=True):
+        # The division's remainders of tiny divisors have parts that are flushed (docs/numerics.md).
+        if flushes and dtype == "float64" and name.endswith("mod") and abs(numbers[1]) < 2.0**-960:
+            exact.append(None)
+            continue
         try:
             value = bound.exact(*map(mpmath.mpf, numbers))
         except (ZeroDivisionError, ValueError, OverflowError):
