@@ -1,6 +1,6 @@
 """The comparison of one front end with another program: cases, networks, and the tables of the page.
 
-Each test/frontends/NAME_run.py compares one format. A run without --only writes its tables into docs/front-ends.md, and
+Each script that ends in `_run.py` compares one format. A run without --only writes its tables into docs/front-ends.md, and
 build/front-ends/NAME.json, of which counts.py makes the table of counts.
 """
 

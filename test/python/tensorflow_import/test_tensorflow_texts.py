@@ -88,7 +88,8 @@ def test_a_table_in_a_file(tmp_path):
 
 def test_texts_are_moved_and_compared():
     nodes = [placeholder("x", 3, dtype="string"), const("w", words("a", "b", "b")),
-             const("axis", np.array(0, np.int32)), node("same", "Equal", "x", "w", T=TEXT), node("z", "Select", "same", "x", "w", T=TEXT),
+             const("axis", np.array(0, np.int32)), node("same", "Equal", "x", "w", T=TEXT),
+             node("z", "Select", "same", "x", "w", T=TEXT),
              node("y", "ConcatV2", "z", "x", "axis", N=2, T=TEXT, Tidx=Type("int32"))]  # fmt: skip
     same, joined = run(nodes, words("a", "q", "b"), outputs=["same", "y"])
     np.testing.assert_array_equal(same, [True, False, True])

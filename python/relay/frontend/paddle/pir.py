@@ -244,7 +244,7 @@ class _Reader:
     def _attributes(self, held: dict) -> dict[str, object]:
         made, listed = {}, held.get("A", [])
         if not isinstance(listed, list):
-            raise self.bad(f"{self._where()}its attributes are no list")
+            raise self.bad(f"{self._where()}its attributes are not a list")
         for one in listed:
             name = one.get("N") if isinstance(one, dict) else None
             if not isinstance(name, str):
