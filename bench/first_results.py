@@ -145,7 +145,7 @@ def mib_of(entry):
 
 
 def goals(rows):
-    """What is reached, in words."""
+    """A sentence about the goals that are reached."""
     ratios = {name: row["relay"][0] / row["ONNX Runtime"][0] for name, row in rows.items()}
     size = {name: (ROOT / "models" / f"{name}.onnx").stat().st_size / 1e6 for name in rows}
     slow = [f"{name} ({ratio:.1f})" for name, ratio in ratios.items() if ratio > LARGEST_RATIO]

@@ -26,7 +26,7 @@ NONE = {"darknet": {"BLANK", "NETWORK"}, "keras": {"InputLayer"}, "caffe": {"Inp
 
 
 def of_old(name: str, held: dict) -> tuple[int, int, list[str]]:
-    """How many operators the old importer had, how many of them are imported, and those that are not."""
+    """The numbers of operators that the old importer had and that are imported, and the names of the others."""
     known = {one.lower() for one in held["imported"]}
     known |= {one.partition(":")[2] for one in known if ":" in one}
     wanted = [one for one in OLD[name] if one not in NONE.get(name, ())]

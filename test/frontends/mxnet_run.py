@@ -18,7 +18,7 @@ from runner import CLOSE, ROOT, Run, Tally, arrays, difference_of_values, main, 
 import relay
 
 PYTHON = ROOT / "build" / "test-mxnet" / "bin" / "python"
-# Of halves; of integers, two or three steps of 127, where they round to other sides.
+# For halves; for integers, two or three steps of 127, where they round to other sides.
 CLOSE_HALF, CLOSE_QUANTISED = 2e-3, 0.02
 
 

@@ -1,7 +1,7 @@
 """The comparison of one front end with another program: cases, networks, and the tables of the page.
 
-Each script that ends in `_run.py` compares one format. A run without --only writes its tables into docs/front-ends.md, and
-build/front-ends/NAME.json, of which counts.py makes the table of counts.
+Each script that ends in `_run.py` compares one format. A run without --only writes its tables into
+docs/front-ends.md, and build/front-ends/NAME.json, from which counts.py makes the table of counts.
 """
 
 import argparse
@@ -93,7 +93,7 @@ class Tally:
 
 
 class Run:
-    """One run of a front end's comparisons. name: of the front end, as in build/front-ends/NAME.json."""
+    """A run of a front end's comparisons. name: the front end's, as in build/front-ends/NAME.json."""
 
     def __init__(self, name: str, only: str = ""):
         self.name, self.only, self.failed = name, only, 0

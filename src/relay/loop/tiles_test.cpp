@@ -6,7 +6,7 @@
 namespace relay::loop {
 namespace {
 
-Kernel parse(const std::string& text) {
+Kernel parse_tiles(const std::string& text) {
   Result<Kernel> k = parse_kernel(text);
   EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
   if (!k) return {};
@@ -55,15 +55,15 @@ std::vector<int32_t> expected() {
 }
 
 TEST(Tiles, TextAndMeaning) {
-  const Kernel k = parse(product);
-  EXPECT_EQ(str(parse(str(k))), str(k));
+  const Kernel k = parse_tiles(product);
+  EXPECT_EQ(str(parse_tiles(str(k))), str(k));
   EXPECT_EQ(run(k), expected());
   EXPECT_EQ(run(without_tiles(k)), expected());
   EXPECT_FALSE(has_tiles(without_tiles(k)));
 }
 
 TEST(Tiles, OperandsAreLoadedOnceForARunOfProducts) {
-  const Result<Kernel> k = with_operand_tiles(unroll(parse(product)));
+  const Result<Kernel> k = with_operand_tiles(unroll(parse_tiles(product)));
   ASSERT_TRUE(k) << render(k.errors());
   const std::string text = str(*k), loads = R"(
   {
@@ -97,7 +97,7 @@ TEST(Tiles, OperandsAreLoadedOnceForARunOfProducts) {
   EXPECT_NE(text.find("  alloc sum0: int32[10, 7] in tile\n  alloc sum1: int32[10, 7] in tile\n"), text.npos) << text;
   EXPECT_NE(text.find("      c[10 + i, j] = sum1[i, j]\n"), text.npos) << text;
   EXPECT_TRUE(verify(*k).empty()) << render(verify(*k));
-  EXPECT_EQ(str(parse(str(*k))), str(*k));
+  EXPECT_EQ(str(parse_tiles(str(*k))), str(*k));
   EXPECT_EQ(run(*k), expected());
   const Kernel finished = hoist(simplify(expand_math(vectorise(*k))));
   EXPECT_EQ(run(finished), expected());
@@ -109,7 +109,7 @@ TEST(Tiles, OperandsAreLoadedOnceForARunOfProducts) {
 std::string refused(std::string text, const std::string& what, const std::string& with) {
   for (size_t at = what.empty() ? text.npos : text.find(what); at != text.npos; at = text.find(what, at + with.size()))
     text.replace(at, what.size(), with);
-  const Result<Kernel> k = with_operand_tiles(unroll(parse(text)));
+  const Result<Kernel> k = with_operand_tiles(unroll(parse_tiles(text)));
   return k ? "accepted:\n" + str(*k) : k.errors()[0].message;
 }
 

@@ -54,7 +54,7 @@ def test_tile(repeats):
 
 @pytest.mark.parametrize("slopes", ((), (4,), (3, 1), (2, 3, 4)))
 def test_prelu_multiplies_zeros_by_their_slopes(slopes):
-    """As ONNX's reference: the sign of a zero, and NaN, depend on the slope."""
+    """The sign of a zero, and NaN, depend on the slope, as in ONNX's reference."""
     x = np.tile(np.array([-0.0, 0.0, -2, 2, np.nan, -np.inf], "float32"), 4).reshape(2, 3, 4)
     slope = np.resize(np.array([np.nan, -0.5, np.inf, 0, -0.0], "float32"), slopes)
     inputs = {"x": ("float32", x.shape), "s": ("float32", slopes)}

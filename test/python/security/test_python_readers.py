@@ -38,7 +38,7 @@ def test_readers_replay_their_corpora(reader):
 
 @pytest.mark.parametrize("reader", readers.PYTHON_READERS)
 def test_a_few_changed_cases(reader):
-    """What each reader says of changed files is a model or its own diagnostic."""
+    """Each reader answers changed files with a model or its own diagnostic."""
     rng, cases = random.Random(1), corpus(reader)
     for _ in range(4):
         case = python_readers.change(

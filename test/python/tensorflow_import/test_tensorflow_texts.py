@@ -53,7 +53,7 @@ def test_a_table_that_gives_texts():
 
 
 def test_a_table_that_a_function_fills():
-    """As TensorFlow 2 saves it: a function takes the table and its contents."""
+    """A function takes the table and its contents, as TensorFlow 2 saves it."""
     inner = node("in", "LookupTableImportV2", "table", "keys", "values", Tin=TEXT, Tout=LONG)
     body = function("start", {"table": "resource", "keys": "string", "values": "int64"}, {"one": "int64"},
                     [inner, const("c", np.array(1))], {"one": "c:output:0"})  # fmt: skip

@@ -76,7 +76,7 @@ class Importer(NetworkImporter):
         self.values[_key(one.results[0])] = self.constant(elements)
 
 
-# Operations that are no converters' matter, with their least numbers of operands and results.
+# Operations without a converter of their own, with their least numbers of operands and results.
 _ARITY = {"oneflow.input": (1, 1), "oneflow.output": (1, 1), "oneflow.variable": (0, 1), "oneflow.variable_ir": (0, 1)}
 
 

@@ -69,7 +69,7 @@ def variance(root: bool):
             correction = 1 if c("correction") is None else c("correction")
         else:
             correction = int(c("unbiased"))
-        # As PyTorch's kernel of std, but not of var: squares may overflow in float32 although their root does not.
+        # PyTorch's kernel of std does so too, but not that of var: squares may overflow in float32, their root does not.
         wide = root and c.dtype in ("float32", "bfloat16")
         dtype = "float64" if wide else exact_type(c.dtype)
         found = op.variance(c.as_("self", dtype), axis=c.axes(), keepdims=_kept(c), unbiased=False)

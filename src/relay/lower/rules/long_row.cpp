@@ -22,7 +22,7 @@ static int64_t part_of(int64_t elements) {
   return 0;
 }
 
-// Divides the sum, of so many elements, into parts of `length`.
+// Divides the sum of `elements` elements into parts of `length`.
 static void divide(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, int64_t elements, int64_t length) {
   const std::string sum_name = r->name, result_name = e->name;
   const te::Tensor part =

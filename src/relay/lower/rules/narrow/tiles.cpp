@@ -126,37 +126,17 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
   return t;
 }
 
-bool tiles_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const StageFacts& facts) {
-  const Expr body = draft.expanded(r).body(*r);
-  if (body->kind != scalar::Kind::Dot || !facts.contraction || !facts.grouped.empty() || !facts.peeled_axis.empty())
-    return false;
-  const size_t products = body->args.size() / 2;
-  const machine::Instruction* instruction = machine::find_tile_instruction(
-      *draft.target, body->args[0]->dtype, body->args[products]->dtype, r->dtype, static_cast<int>(products));
-  const Factors factors = factors_of(draft, facts);
-  if (!instruction || !factors.data || factors.data != &facts.left_loads[0]) return false;
-  for (const Expr& number : body->args)
-    if (number->kind != scalar::Kind::Load) return false;
-  const te::Axis* k = nullptr;  // a window may move the data by as many elements, but not the weight
-  for (const te::Axis& a : r->reduce_axes)
-    for (const auto& of : factors.weight->coefficients)
-      if (of && of->count(a.var->name) && of->at(a.var->name) == static_cast<int64_t>(products)) k = &a;
-  if (!k || !scalar::is_int(k->extent)) return false;
-  const std::optional<TileShape> shape =
-      tile_shape(draft, r, *factors.data, *factors.weight, k->var->name, k->extent->ivalue, instruction);
-  const double others = machine::fastest_instruction(*draft.target, instruction->left, instruction->right, r->dtype)
-                            .multiply_adds_per_cycle();
-  if (!shape || shape->multiply_adds_per_cycle < others) return false;
-  const TileShape& t = *shape;
-
+// Stores the sum in tiles, under a copy of it that the epilogue reads.
+static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const LoadFact& weight,
+                 const TileShape& t, const machine::Instruction& instruction) {
   std::vector<std::string> reduce;
   for (const te::Axis& a : r->reduce_axes)
     if (a.var->name != t.k) reduce.push_back(a.var->name);
   reduce.push_back(t.k);
-  pack_weight(draft, *factors.weight, t, reduce);
+  pack_weight(draft, weight, t, reduce);
 
   // The result: blocks of columns outermost, then all other axes, each block a task.
-  const int64_t columns = instruction->columns();
+  const int64_t columns = instruction.columns();
   const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e),
                     y = t.y.empty() ? "" : same_axis(*r, t.y, *e);
   StageSchedule& result = draft.schedule.stages[e->name];
@@ -192,12 +172,38 @@ bool tiles_rule(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, 
   for (const std::string& axis : reduce) of_sum.loops.push_back({axis, axis == t.k ? t.steps : 1});
   add_tiles(of_sum.loops);
   of_sum.loops.push_back({t.k, 1, LoopKind::Tile});
-  draft.outputs = redirect(draft.outputs, r, stored);
+  draft.redirect(r, stored);
   draft.schedule.stages[stored->name] = of_stored;
   draft.schedule.stages[r->name] = of_sum;
   draft.note(format("{}: products on {} x {} tiles of {} rows, {} x {} at once", e->name, t.across_x * t.across_y,
-                    t.across_n, t.rows, t.steps, products));
-  return true;
+                    t.across_n, t.rows, t.steps, instruction.products));
+}
+
+RuleCandidates tiles_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                          const StageFacts& facts) {
+  const Expr body = draft.expanded(r).body(*r);
+  if (body->kind != scalar::Kind::Dot || !facts.contraction || !facts.grouped.empty() || !facts.peeled_axis.empty())
+    return {};
+  const size_t products = body->args.size() / 2;
+  const machine::Instruction* instruction = machine::find_tile_instruction(
+      *draft.target, body->args[0]->dtype, body->args[products]->dtype, r->dtype, static_cast<int>(products));
+  const Factors factors = factors_of(draft, facts);
+  if (!instruction || !factors.data || factors.data != &facts.left_loads[0]) return {};
+  for (const Expr& number : body->args)
+    if (number->kind != scalar::Kind::Load) return {};
+  const te::Axis* k = nullptr;  // a window may move the data by as many elements, but not the weight
+  for (const te::Axis& a : r->reduce_axes)
+    for (const auto& of : factors.weight->coefficients)
+      if (of && of->count(a.var->name) && of->at(a.var->name) == static_cast<int64_t>(products)) k = &a;
+  if (!k || !scalar::is_int(k->extent)) return {};
+  const std::optional<TileShape> shape =
+      tile_shape(draft, r, *factors.data, *factors.weight, k->var->name, k->extent->ivalue, instruction);
+  const double others = machine::fastest_instruction(*draft.target, instruction->left, instruction->right, r->dtype)
+                            .multiply_adds_per_cycle();
+  if (!shape || shape->multiply_adds_per_cycle < others) return {};
+  return only([&r, &e, &weight = *factors.weight, shape = *shape, instruction](ScheduleDraft& changed) {
+    apply_tiles(changed, r, e, weight, shape, *instruction);
+  });
 }
 
 }  // namespace relay::lower
