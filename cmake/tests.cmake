@@ -146,10 +146,10 @@ if(TARGET relay_fuzz_schedules)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 1,000 programs.
+# The same of the program fuzzer: 500 programs.
 if(TARGET relay_fuzz_programs)
-  foreach(first 1 501)
-    relay_add_test(fuzz_programs.from${first} 60 relay_fuzz_programs --seed ${first} --cases 500)
+  foreach(first 1 251)
+    relay_add_test(fuzz_programs.from${first} 30 relay_fuzz_programs --seed ${first} --cases 250)
   endforeach()
 endif()
 

@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from forms import with_long_form
 from programs import ROOT
 
 pytest.importorskip("relay", exc_type=ImportError)
@@ -24,7 +25,11 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "relay.compat", *map(str, arguments)], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "script",
+    with_long_form(sorted(SCRIPTS.glob("*.py")), lambda path: path.stem != "tuners"),
+    ids=lambda path: path.stem,
+)
 def test_scripts(script, tmp_path):
     pytest.importorskip("onnx")
     done = run(script, tmp_path)

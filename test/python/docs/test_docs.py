@@ -24,6 +24,7 @@ import subprocess
 import sys
 
 import pytest
+from forms import with_long_form
 from pages import PAGES, blocks_of, commands_of
 from programs import ROOT, needs_program
 
@@ -159,8 +160,23 @@ class Page:
             self.path.write_text("\n".join(self.lines) + "\n")
 
 
+# Pages that take 6 to 45 seconds of CPU each: `make test-slow` executes them.
+LONG_PAGES = {
+    ROOT / f"docs/{name}.md"
+    for name in "distributed-training from-tvm generate hub pytorch quantisation serving training tuning".split()
+}
+
+
+def test_long_pages_exist():
+    assert LONG_PAGES <= set(PAGES)
+
+
 @needs_program
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path",
+    with_long_form(PAGES, lambda path: path not in LONG_PAGES),
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
 def test_page(path, tmp_path):
     before = set(os.listdir(ROOT))
     Page(path, tmp_path).run()

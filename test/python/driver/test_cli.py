@@ -460,6 +460,7 @@ def test_bench_beside_a_peer(tmp_path):
         assert engine["median_us"] > 0 and engine["ready_ms"] > 0 and engine["peak_bytes"] > 1 << 20
 
 
+@pytest.mark.slow
 def test_bench_beside_pytorch(tmp_path):
     torch = pytest.importorskip("torch")
     from onnx import helper, numpy_helper

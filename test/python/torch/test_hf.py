@@ -115,7 +115,8 @@ def test_generation_with_kept_keys_and_values(name, tmp_path, monkeypatch):
 DECODERS = [name for name in GENERATORS if name.endswith(("CausalLM", "LMHeadModel"))]
 
 
-@pytest.mark.parametrize("name", each_nth(2, DECODERS))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DECODERS)
 def test_ways_of_generating_with_the_program_of_a_decoder(name, tmp_path):
     """Padded prompts, draws, results with scores, longer answers than a cache begins with, other weights."""
     wanted = saved(tmp_path, name, **GENERATORS[name][0])
@@ -204,6 +205,7 @@ def test_weights_of_the_file_are_mapped(tmp_path):
     assert all(any(low <= one.data_ptr() < high for low, high in ranges) for one in fast.parameters())
 
 
+@pytest.mark.slow
 def test_a_pipeline(tmp_path):
     wanted = saved(tmp_path, "BertForSequenceClassification", **SMALL, **WORDS)
     words = {word: place for place, word in enumerate("[PAD] [CLS] [SEP] [UNK] [MASK] a fine day it is".split())}
