@@ -274,7 +274,9 @@ class Axis:
         made = self.let(label, _core.call(name, now, attributes))
         types = tensors_of(call.checked_type)
         if isinstance(call.checked_type, TensorType):
-            return [_Value(label, types[0], {way.results[0]: made})]
+            state = way.results[0]
+            stored = name == "cast" and args[0].stored and state != WHOLE
+            return [_Value(label, types[0], {state: made}, stored=stored)]
         return [
             _Value(f"{label}.{i}", type_, {way.results[i]: self.let(f"{label}_{i}", TupleGetItem(made, i))})
             for i, type_ in enumerate(types)

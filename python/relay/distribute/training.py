@@ -147,6 +147,8 @@ class Step:
 
     loss, params, batch, optimiser, groups, accumulate, clip_norm, clip_value, ema, seed: as in relay.train.Step. Sizes
     of the batch are numbers. Every worker is given the same parameters.
+    precision: "float32" or "bfloat16". Gradients of parameters are added in float32, and
+    other sums in the type of their values.
     mesh: the ranks. Their number is part of the training; that of workers is not, and must only divide it.
     shardings: by pattern of names of parameters and of inputs of the batch, such as {"*.up.weight": "{model}, {}"}.
     data: the axis along which batches are divided, if the mesh has it.
@@ -173,6 +175,7 @@ class Step:
         accumulate: int = 1,
         clip_norm: float | None = None,
         clip_value: float | None = None,
+        precision: str = "float32",
         ema: float | None = None,
         seed: int = 0,
         limit: float = 60.0,
@@ -183,12 +186,14 @@ class Step:
     ):
         if zero not in (0, 1, 2, 3):
             raise bad_option(f"zero is {zero!r}", "give 0, 1, 2 or 3")
+        if precision == "float16":
+            raise bad_option("float16 needs a scaled loss, which one worker has only", 'give precision="bfloat16"')
         if zero and data not in mesh.axes:
             raise bad_option(f"zero={zero} divides along `{data}`, and the mesh is {mesh}", f"add an axis {data} to it")
         self._nested, self.mesh = params, mesh
         self.loss, self.plan, whole = planned(
             loss, params, batch, optimiser, groups=groups, outputs=outputs, accumulate=accumulate, clip_norm=clip_norm,
-            clip_value=clip_value, ema=ema,
+            clip_value=clip_value, precision=precision, ema=ema,
         )  # fmt: skip
         self.batch = self.plan.loss.batch
         self.layout = _Layout(mesh, data if data in mesh.axes else None, zero, shardings or {}, self.plan)

@@ -101,6 +101,7 @@ def made(**options):
         ({"mesh": distribute.Mesh(data=3)}, "`x`, of size 16, is divided along data: 3 does not divide 16"),
         ({"mesh": distribute.Mesh(model=2), "zero": 1}, "zero=1 divides along `data`, and the mesh is model=2"),
         ({"mesh": distribute.Mesh(data=2), "zero": 4}, "zero is 4"),
+        ({"mesh": distribute.Mesh(data=2), "precision": "float16"}, "float16 needs a scaled loss"),
         ({"mesh": distribute.Mesh(data=2), "shardings": {"*.wight": "{data}"}}, r"`\*.wight` matches no parameter"),
     ],
 )
