@@ -130,7 +130,7 @@ async def _text_service(sources: list[Source], settings: Settings, metrics: Metr
         return None
     from .text import TextModel, TextService  # optional packages
 
-    loaded = [await asyncio.to_thread(TextModel, one.name, one.path, settings) for one in sources]
+    loaded = [await asyncio.to_thread(TextModel, one.name, one.path, settings, metrics) for one in sources]
     return TextService(loaded, settings, metrics, intake)
 
 
