@@ -24,7 +24,7 @@ class Member:
 
     @property
     def answer(self) -> Answer:
-        """What there is so far."""
+        """The answer so far."""
         return self.writer.answer
 
     def next(self) -> str:
@@ -60,7 +60,7 @@ class Running:
         self.waiting.append(member)
 
     def remove(self, left: list[Member]) -> None:
-        """Removes answers that nobody wants any more."""
+        """Removes answers before their end."""
         if self.waiting and self.waiting[0] in left:
             self._next = None
         self.waiting = [one for one in self.waiting if one not in left]

@@ -70,7 +70,7 @@ def test_leavers_are_dropped_whether_they_wait_or_run(model):
     assert running.members == [members[1]] and not running.waiting
     finished(running)
     assert members[1].answer.text == alone(model, PROMPTS[1], max_tokens=12)
-    running.remove(members)  # nobody is left
+    running.remove(members)  # all have left
     assert not running
 
 
