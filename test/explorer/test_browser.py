@@ -202,6 +202,55 @@ def test_scopes_and_overlays_of_a_transformer(opened, bert):
     assert page.state["picked"] or page.state["kernel"]
 
 
+CONVOLUTIONS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 8, 14, 14), float32], %w: Tensor[(8, 8, 3, 3), float32], %v: Tensor[(3, 3, 8, 8), float32]) {
+  %0 = tanh(nn.conv2d(%x, %w, padding=[1, 1]));
+  %1 = layout_transform(%0, src_layout="NCHW", dst_layout="NHWC");
+  nn.relu(nn.conv2d(%1, %v, padding=[1, 1], data_layout="NHWC", kernel_layout="HWIO"))
+}
+"""
+
+
+def coloured(page):
+    """Returns the values by which calls are coloured, in the order of the program."""
+    script = """() => {
+      const pane = window.relayExplorer.app.active;
+      return [...pane.scale.values].map(([row, value]) => [pane.view.boxes.get(row).label, value]);
+    }"""
+    return [one for one in page.page.evaluate(script) if not one[0].startswith("%")]
+
+
+def test_layouts_and_devices(opened, report, tmp_path):
+    model = tmp_path / "convolutions.relay"
+    model.write_text(CONVOLUTIONS)
+    page = opened(report("convolutions", model, "--devices", "nn.conv2d=cpu:1"))
+    into, out = ["device_copy", "cpu:1"], ["device_copy", "cpu:0"]
+    convolution, host = ["nn.conv2d", "cpu:1"], lambda *labels: [[label, "cpu:0"] for label in labels]
+    devices = [
+        into, into, convolution, out, *host("tanh", "layout_transform"), into, into, convolution, out, *host("nn.relu"),
+    ]  # fmt: skip
+    for step in (0, page.state["step"]):
+        page.run(f"app.show(pane, {{step: {step}}})")
+        page.page.select_option("#overlay", "layout")
+        assert coloured(page) == [["layout_transform", "NCHW → NHWC"], ["nn.conv2d", "NHWC, HWIO"]]
+        page.picture(f"layout-{step}")
+        page.page.select_option("#overlay", "device")
+        assert coloured(page) == devices
+        assert "cpu:1" in page.text("#legend")
+        page.picture(f"device-{step}")
+
+
+def test_devices_through_functions_and_lists(opened, report):
+    page = opened(report("tree_lstm_devices", EXAMPLES / "tree_lstm.relay", "--devices", "sigmoid=cpu:1"))
+    page.page.select_option("#overlay", "device")
+    for definition in page.state["definitions"]:
+        page.run(f"app.show(pane, {{step: 0, definition: '{definition}'}})")
+        for label, device in coloured(page):
+            if label in ("sigmoid", "tanh"):
+                assert device == ("cpu:1" if label == "sigmoid" else "cpu:0"), definition
+    page.picture("device-tree-lstm")
+
+
 def test_passes_of_a_tree_lstm(opened, report):
     page = opened(report("tree_lstm", EXAMPLES / "tree_lstm.relay"))
     state = page.run("app.show(pane, {step: 0, definition: 'gather'})")

@@ -102,18 +102,41 @@ class State:
         self._tables = network.tables(self.decoder.config, self.decoder.weights, rows)
         self._all = np.arange(rows)
 
-    def grow(self, positions: int) -> None:
-        """Makes room for so many tokens, in a copy."""
-        before = self._session.snapshot()
-        self._make_room(positions)
-        more = self._all.size
-        grown = {
-            name: np.pad(value, ((0, 0), (0, more - value.shape[1]), (0, 0), (0, 0)))
-            for name, value in before.items()
+    def _stored(self, positions: int) -> dict[str, np.ndarray]:
+        """Returns a copy of the keys and values, with room for at least so many tokens. Empty before the first run."""
+        rows = _rounded(positions + 1)
+        return {
+            name: np.pad(value, ((0, 0), (0, rows - value.shape[1]), (0, 0), (0, 0)))
+            for name, value in self._session.snapshot().items()
             if value is not None
         }
-        if grown:
-            self._session.restore(grown)
+
+    def grow(self, positions: int) -> None:
+        """Makes room for so many tokens, in a copy."""
+        stored = self._stored(positions)
+        self._make_room(positions)
+        if stored:
+            self._session.restore(stored)
+
+    def join(self, other: State) -> None:
+        """Adds the sequences of another state of the same decoder behind the own ones, in a copy. Both have tokens."""
+        positions = max(self.positions, other.positions)
+        mine, others = self._stored(positions), other._stored(positions)
+        if positions > self.positions:
+            self._make_room(positions)
+        self._replace({name: np.concatenate([mine[name], others[name]]) for name in mine})
+        self.lengths = np.concatenate([self.lengths, other.lengths])
+        self._sequences = np.arange(self.lengths.size)
+
+    def keep(self, rows: list[int]) -> None:
+        """Drops all sequences but these, in a copy."""
+        self._replace({name: np.ascontiguousarray(value[rows]) for name, value in self._stored(self.positions).items()})
+        self.lengths = self.lengths[rows]
+        self._sequences = np.arange(self.lengths.size)
+
+    def _replace(self, stored: dict[str, np.ndarray]) -> None:
+        self._session = self.decoder.compiled.session()
+        self._session.restore(stored)
 
     def feed(self, tokens: np.ndarray, counts: np.ndarray | None = None, every: bool = False) -> np.ndarray:
         """Appends tokens, int (sequences, n). Returns the logits behind the last token of each sequence, (sequences,

@@ -14,6 +14,7 @@ from .answer import Answer, Writer
 from .chat import Message, chat_text
 from .decoder import Decoder, State
 from .pieces import Pieces
+from .running import Member
 from .sampling import Sampler, Sampling
 from .source import opened
 from .speculation import Draft, Lookup, check_same_vocabulary
@@ -153,6 +154,22 @@ class Model:
         answer = Answer(prompt_tokens=len(tokens))
         made = decoded(self.decoder.state(positions), tokens, sampler, propose, answer)
         return Stream(self._texts(made, self._writer(answer, positions - len(tokens), stop)), answer)
+
+    def member(
+        self,
+        prompt: str | Sequence[Message],
+        *,
+        max_tokens: int | None = None,
+        stop: str | Sequence[str] = (),
+        context: int | None = None,
+        **sampling,
+    ) -> Member:
+        """Returns an answer for a Running to generate together with others."""
+        sampler = Sampler(_sampling(max_tokens, sampling))
+        tokens = self.tokens_of(prompt, not isinstance(prompt, str))
+        positions = self._positions(len(tokens), max_tokens, context)
+        writer = self._writer(Answer(prompt_tokens=len(tokens)), positions - len(tokens), stop)
+        return Member(tokens, positions, sampler, writer)
 
     def _texts(self, made: Iterator[int], writer: Writer) -> Iterator[str]:
         answer, begin = writer.answer, time.perf_counter()

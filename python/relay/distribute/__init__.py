@@ -14,6 +14,7 @@ from .merge import merge_collectives
 from .mesh import Mesh, Sharding
 from .partitioning import Partitioned, partition
 from .pipeline import Pipeline
+from .propagation import propagate_shardings
 from .ranks import LostWorker
 from .schedules import schedule_pipeline
 from .simulator import merged, simulate
@@ -33,6 +34,7 @@ __all__ = [
     "merge_collectives",
     "merged",
     "partition",
+    "propagate_shardings",
     "schedule_pipeline",
     "shard",
     "simulate",

@@ -13,6 +13,7 @@ from ..ir.pass_infra import run_passes
 from .mesh import Mesh, Sharding, as_sharding
 
 ANNOTATION = "distribute.sharding"
+PRODUCED = "distribute.produced"  # within propagate_shardings: gives a number to a value
 
 shard = op.define(
     ANNOTATION,
@@ -23,6 +24,16 @@ shard = op.define(
     gradient=lambda x, result, seed, sharding: _core.call(ANNOTATION, [seed], {"sharding": sharding}),
     fusion="elementwise",
     doc="The tensor itself, which is to be divided by this sharding.",
+)
+
+_identity = op.define(
+    PRODUCED,
+    inputs=["x"],
+    attributes={"number": 0},
+    relation=lambda x, number: x,
+    compute=lambda x, number: te.compute(x.shape, lambda *i: x[i]),
+    fusion="elementwise",
+    doc="The tensor itself, with a number by which a pass finds it again.",
 )
 
 
@@ -48,6 +59,10 @@ def annotate(module: IRModule | Function, mesh: Mesh, shardings: dict[str, Shard
             raise wrong_input(f"@main has no parameter or result `{name}`", f"it has: {', '.join(shapes)}")
         kept[name] = as_sharding(given)
         kept[name].check(name, tuple(shapes[name]), mesh)
+        if kept[name].partial:
+            raise wrong_input(
+                f"the sharding {kept[name]} of `{name}` is partial", "parameters and results are divided or whole"
+            )
     text = "; ".join(f"{name}: {one}" for name, one in kept.items() if any(one.dims))
     out = module.clone()
     out["main"] = main.with_attr("mesh", str(mesh)).with_attr("shardings", text)

@@ -22,22 +22,23 @@ import numpy as np
 from ..data import safetensors
 from ..errors import wrong_input
 from ..train.checkpoints import FORMAT, HIDDEN, Checkpoints, checksum, flush, identity, new_digest, write_text
-from ..train.program import MICRO
 from .mesh import Mesh, Sharding
+from .pipeline import Pipeline
 from .training import Step
 
 
 class ShardedCheckpoints(Checkpoints):
-    """Checkpoints of a relay.distribute.Step in a folder that all workers share. All workers call its methods."""
+    """Checkpoints of a relay.distribute.Step or Pipeline in a folder that all workers share.
+
+    All workers call its methods."""
 
     def __init__(self, folder: str | os.PathLike, *, keep: int = 3):
         super().__init__(folder, keep=keep, asynchronous=False)
 
     # --- saving -------------------------------------------------------------------------------------------------------
-    def save(self, step: Step, data: Any = None, **extra: Any) -> None:
+    def save(self, step: Step | Pipeline, data: Any = None, **extra: Any) -> None:
         """Saves a step, the position of the data, and further values that JSON can hold."""
-        micro = int(step.parts[step.ranks[0]][MICRO]) if MICRO in step.shapes else 0
-        name = f"step-{step.count:08d}" + (f".{micro}" if micro else "")
+        name = f"step-{step.count:08d}" + (f".{step.micro}" if step.micro else "")
         hidden = self.folder / f"{HIDDEN}{name}"
         if step.me == 0:
             self._attempt(hidden, lambda: (self._remove_hidden(), hidden.mkdir(parents=True)))
@@ -46,7 +47,8 @@ class ShardedCheckpoints(Checkpoints):
         self._attempt(hidden, lambda: files.update(self._write_ranks(hidden, step)))
         all_files = {file: facts for one in step.link.gathered(files) for file, facts in one.items()}
         if step.me == 0:
-            manifest = {"format": FORMAT, "step": step.count, "calls": step.calls, "micro": micro, "extra": extra}
+            manifest = {"format": FORMAT, "step": step.count, "calls": step.calls, "extra": extra}
+            manifest["micro"] = step.micro
             manifest |= {"of": identity_of(step), "data": None if data is None else data.state(), "files": all_files}
             manifest |= {"mesh": str(step.mesh), "tensors": tensors_of(step)}
             self._attempt(hidden, lambda: self._publish(hidden, name, manifest))
@@ -61,12 +63,10 @@ class ShardedCheckpoints(Checkpoints):
                 "free space or choose another folder; the checkpoints before it are still there",
             ) from error
 
-    def _write_ranks(self, hidden: Path, step: Step) -> dict[str, dict]:
+    def _write_ranks(self, hidden: Path, step: Step | Pipeline) -> dict[str, dict]:
         files = {}
         for rank in step.ranks:
-            owned = {
-                name: value for name, value in step.parts[rank].items() if step.shardings[name].owns(step.mesh, rank)
-            }
+            owned = step.owned(rank)
             if not owned:
                 continue
             file, digest = f"rank-{rank:05d}.safetensors", new_digest()
@@ -90,7 +90,7 @@ class ShardedCheckpoints(Checkpoints):
             shutil.rmtree(self.folder / old, ignore_errors=True)
 
     # --- loading ------------------------------------------------------------------------------------------------------
-    def resume(self, step: Step, data: Any = None, *, name: str | None = None, anyway: bool = False) -> bool:
+    def resume(self, step: Step | Pipeline, data: Any = None, *, name: str | None = None, anyway: bool = False) -> bool:
         """Loads the last checkpoint, or the one called `name`. Returns false if there is none.
 
         anyway: also load a checkpoint of another mesh, program, processor or version, if its tensors fit. Bits may then
@@ -105,16 +105,12 @@ class ShardedCheckpoints(Checkpoints):
         if not anyway:
             self._check_identity(folder, manifest["of"], identity_of(step))
         whole = _Whole(self, folder, manifest)
-        for one, shape in step.shapes.items():
-            value = whole.tensor(one)
-            for rank in step.ranks:
-                step.parts[rank][one][...] = step.shardings[one].part(value.reshape(shape), step.mesh, rank)
+        step.restore(whole.tensor, int(manifest["step"]), int(manifest["calls"]))
         if data is not None and manifest["data"] is not None:
             data.restore(manifest["data"])
-        step.calls = int(manifest["calls"])
         return True
 
-    def _check_whole(self, folder: Path, manifest: dict, step: Step) -> None:
+    def _check_whole(self, folder: Path, manifest: dict, step: Step | Pipeline) -> None:
         if "mesh" not in manifest:
             raise wrong_input(
                 f"{folder} is a checkpoint of relay.train.Checkpoints", "give ShardedCheckpoints a folder of its own"
@@ -161,15 +157,14 @@ class _Whole:
         return out
 
 
-def tensors_of(step: Step) -> dict[str, dict]:
+def tensors_of(step: Step | Pipeline) -> dict[str, dict]:
     """Returns the facts of all tensors of a step."""
-    own = step.parts[step.ranks[0]]
     return {
-        name: {"dtype": own[name].dtype.name, "shape": list(shape), "sharding": str(step.shardings[name])}
-        for name, shape in step.shapes.items()
+        name: {"dtype": dtype, "shape": list(shape), "sharding": str(step.shardings.get(name, Sharding()))}
+        for name, (dtype, shape) in step.tensors.items()
     }
 
 
-def identity_of(step: Step) -> dict[str, Any]:
+def identity_of(step: Step | Pipeline) -> dict[str, Any]:
     """Returns the facts that must agree for a training to go on bit for bit."""
-    return identity(step) | {"mesh": str(step.mesh)}
+    return identity(step) | {"mesh": step.layout_text}

@@ -3,6 +3,7 @@
     mesh = Mesh(data=2, model=4)            8 ranks; rank 5 has the coordinates data=1, model=1
     "{data}, {model}"                       a matrix: rows divided along data, columns along model
     "{}, {data, model}"                     columns divided along data, each part again along model
+    "{data}, {}, sum{model}"                rows divided; the sum over model is the value (also max, min)
 
 A tensor is whole along every axis that its sharding does not name.
 """
@@ -21,6 +22,7 @@ WHOLE = -1  # a state along one axis: every rank has the whole value. A state fr
 PARTIAL = "sum"  # a state: the sum over the ranks is the value. Likewise "max" and "min"
 
 State = int | str
+_PART = r"(?:sum|max|min)?\{[\w,\s]*\}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,28 +83,40 @@ class Mesh:
 
 @dataclasses.dataclass(frozen=True)
 class Sharding:
-    """The axes along which each dimension is divided, major to minor. Missing dimensions are whole."""
+    """The axes along which each dimension is divided, major to minor. Missing dimensions are whole.
+
+    partial: axes over which the value is the sum, "max" or "min" of what the ranks have, with that combiner. Only
+    values inside of a program can be partial."""
 
     dims: tuple[tuple[str, ...], ...] = ()
+    partial: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def parse(text: str) -> Sharding:
-        """Reads "{data}, {}"."""
-        if not re.fullmatch(r"\s*(\{[\w,\s]*\}\s*(,\s*\{[\w,\s]*\}\s*)*)?", text):
+        """Reads "{data}, {}" and "{data}, {}, sum{model}"."""
+        if not re.fullmatch(rf"\s*({_PART}\s*(,\s*{_PART}\s*)*)?", text):
             raise bad_option(f"{text!r} is not a sharding", 'write the axes of each dimension: "{data}, {}"')
-        dims = re.findall(r"\{([\w,\s]*)\}", text)
-        return Sharding(tuple(tuple(name.strip() for name in one.split(",") if name.strip()) for one in dims))
+        dims, partial = [], []
+        for kind, names in re.findall(r"(\w*)\{([\w,\s]*)\}", text):
+            axes = tuple(name.strip() for name in names.split(",") if name.strip())
+            if kind:
+                partial += [(axis, kind) for axis in axes]
+            else:
+                dims.append(axes)
+        return Sharding(tuple(dims), tuple(partial))
 
     def __str__(self) -> str:
-        return ", ".join("{" + ", ".join(names) + "}" for names in self.dims)
+        parts = ["{" + ", ".join(names) + "}" for names in self.dims]
+        return ", ".join(parts + [f"{combiner}{{{axis}}}" for axis, combiner in self.partial])
 
-    def state(self, axis: str) -> int:
-        """Returns the dimension that is divided along a mesh axis, or WHOLE."""
-        return next((d for d, names in enumerate(self.dims) if axis in names), WHOLE)
+    def state(self, axis: str) -> State:
+        """Returns the dimension that is divided along a mesh axis, the combiner of a partial value, or WHOLE."""
+        divided = next((d for d, names in enumerate(self.dims) if axis in names), WHOLE)
+        return dict(self.partial).get(axis, divided)
 
     def check(self, name: str, shape: tuple, mesh: Mesh) -> None:
         """Raises a diagnostic if a tensor of this shape cannot be divided so."""
-        used = [axis for names in self.dims for axis in names]
+        used = [axis for names in self.dims for axis in names] + [axis for axis, _ in self.partial]
         for axis in used:
             if axis not in mesh.axes:
                 raise wrong_input(
@@ -113,6 +127,14 @@ class Sharding:
             raise wrong_input(
                 f"the sharding {self} of `{name}` names an axis twice", "divide along each axis of the mesh once"
             )
+        order = [axis for axis, _ in mesh.sizes]
+        for names in self.dims:
+            if list(names) != sorted(names, key=order.index):
+                raise wrong_input(
+                    f"the sharding {self} of `{name}` divides a dimension along {', '.join(names)}, "
+                    f"and the order in the mesh is {', '.join(sorted(names, key=order.index))}",
+                    "name axes in the order of the mesh, or make the mesh with the other order",
+                )
         if len(self.dims) > len(shape):
             raise wrong_input(
                 f"the sharding {self} of `{name}` has {len(self.dims)} dimensions, and its shape is {tuple(shape)}",
@@ -167,7 +189,7 @@ class Sharding:
         for axis, state in states.items():
             if isinstance(state, int) and state >= 0:
                 dims[state] += (axis,)
-        return Sharding(tuple(dims))
+        return Sharding(tuple(dims), tuple((axis, state) for axis, state in states.items() if isinstance(state, str)))
 
 
 def as_sharding(given: Sharding | str) -> Sharding:

@@ -7,7 +7,8 @@
 One axis of the mesh is handled after the other, the first one first. Along an axis each value has a state: the
 dimension that is divided, whole, or a partial sum. Values are visited in program order. A call takes, of all ways in
 which it can be computed on parts (relay.distribute.rules), the one for which the fewest bytes are moved; collectives
-convert operands that are in another state.
+convert operands that are in another state. If its result has an annotation, the conversion to that is counted too: a
+program of relay.distribute.propagate_shardings is divided as its annotations say.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .. import _core
 from .._core import Call, Constant, Expr, Function, IRModule, TensorType, Tuple, TupleGetItem, Var
 from ..errors import wrong_input
 from ..ir.pass_infra import run_passes
-from .annotations import ANNOTATION, annotations, result_types
+from .annotations import ANNOTATION, PRODUCED, annotations, result_types
 from .collectives import is_collective, moved_bytes
 from .mesh import WHOLE, Mesh, Sharding, State
 from .rules import Way, form_of, static_form, tensors_of, ways_of
-from .straight import Straight, chained, straight
+from .straight import Straight, chained, rebuilt, straight
 
 
 def size_in_bytes(type_: TensorType) -> int:
@@ -79,8 +80,10 @@ class _Value:
     stored: bool = False  # divided to save memory only: gathered at each use, not kept
 
 
-class _Axis:
-    """Divides a module along one axis."""
+class Axis:
+    """Divides a module along one axis.
+
+    produced: the states of the values that have a number (annotations.PRODUCED), by number."""
 
     def __init__(self, module: IRModule, axis: str, n: int, first: int, stored: set[str]):
         self.axis, self.n, self.number, self.stored = axis, n, first, stored
@@ -89,6 +92,27 @@ class _Axis:
         self.bound: list[tuple[Var, Expr]] = []
         self.moved: list[Moved] = []
         self.uses = self._count_uses(self.source)
+        self.asked = self._asked(self.source, axis)
+        self.produced: dict[int, State] = {}
+
+    @staticmethod
+    def _asked(source: Straight, axis: str) -> dict[Expr, dict[int, State]]:
+        """Returns the states that annotations ask for, by call and number of the result."""
+        asked: dict[Expr, dict[int, State]] = {}
+        for step in source.steps:
+            if isinstance(step, Call) and step.op.name == ANNOTATION:
+                (made,) = source.operands(step)
+                while isinstance(made, Call) and made.op.name == PRODUCED:
+                    (made,) = source.operands(made)
+                at = 0
+                if isinstance(made, TupleGetItem):
+                    (whole,) = source.operands(made)
+                    at = sum(len(tensors_of(field)) for field in list(whole.checked_type.fields)[: made.index])
+                    made = whole
+                if isinstance(made, Call):
+                    state = Sharding.parse(step.attrs.get_str("sharding")).state(axis)
+                    asked.setdefault(made, {}).setdefault(at, state)
+        return asked
 
     @staticmethod
     def _count_uses(source: Straight) -> dict[Expr, int]:
@@ -125,6 +149,13 @@ class _Axis:
     def _conversion(self, value: _Value, state: State) -> tuple[State, str, dict]:
         """Returns the state to convert from, and the collective with its own attributes."""
         source = min(value.forms, key=lambda one: self._bytes(value, one, state))
+        if isinstance(state, str):
+            has = "whole" if source == WHOLE else f"a {source}" if isinstance(source, str) else "divided"
+            raise wrong_input(
+                f"an annotation asks for a {state} of `{value.name}` over `{self.axis}`, "
+                f"and it is {has} along this axis",
+                "remove the annotation, or ask for dimensions",
+            )
         if isinstance(source, str):
             if state == WHOLE:
                 return source, "comm.all_reduce", {"combiner": source}
@@ -193,28 +224,40 @@ class _Axis:
         if any(WHOLE not in value.forms for value in args) and (static := static_form(call)) is not None:
             read, module = static
             return self.inlined(module, [args[i] for i in read])
-        results = tensors_of(call.checked_type)
+        if name == PRODUCED:
+            return [self.numbered(call, args[0])]
+        results, asked = tensors_of(call.checked_type), self.asked.get(call, {})
         way = whole = Way((WHOLE,) * len(args), (WHOLE,) * len(results))
-        if any(WHOLE not in value.forms for value in args):
+        is_divided = any(WHOLE not in value.forms for value in args)
+        if is_divided or any(state != WHOLE for state in asked.values()):
             alone = all(uses.get(one, 0) <= 1 for one in operands)
-            possible = [one for one in ways_of(call, self.n) if self.continues(one, args, alone)]
-            way = min([whole, *possible], key=lambda one: self.price(one, args, results))
-            if way is whole and (module := form_of(call)) is not None:
+            permitted = [one for one in ways_of(call, self.n) if self.permits(one, args, alone)]
+            possible = [whole, *(one for one in permitted if self.continues(one, args))]
+            if not any(all(one.results[at] == state for at, state in asked.items()) for one in possible):
+                possible = [whole, *permitted]
+            way = min(possible, key=lambda one: self.price(one, args, results, asked))
+            if way is whole and is_divided and (module := form_of(call)) is not None:
                 return self.inlined(module, args)
         return self.emitted(call, way, args)
 
     @staticmethod
-    def continues(way: Way, args: list[_Value], alone: bool) -> bool:
-        """True if an operand is already divided, or partial, as a way needs it. Partial sums pass only if nothing else
-        uses them: others would need their sum."""
-        for state, value in zip(way.inputs, args, strict=True):
-            if isinstance(state, str) and (not alone or state not in value.forms):
-                return False
+    def permits(way: Way, args: list[_Value], alone: bool) -> bool:
+        """True unless a way needs a partial sum that is not there or is used elsewhere: others would need its sum."""
+        needed = [(state, value) for state, value in zip(way.inputs, args, strict=True) if isinstance(state, str)]
+        return not needed or (alone and all(state in value.forms for state, value in needed))
+
+    @staticmethod
+    def continues(way: Way, args: list[_Value]) -> bool:
+        """True if an operand is already divided, or partial, as a way needs it."""
         return any(state != WHOLE and state in value.forms for state, value in zip(way.inputs, args, strict=True))
 
-    def price(self, way: Way, args: list[_Value], results: list[TensorType]) -> tuple[float, float, int]:
-        """Returns the bytes that a way moves, those that its partial results need later, and 0 if it divides work."""
+    def price(
+        self, way: Way, args: list[_Value], results: list[TensorType], asked: dict[int, State]
+    ) -> tuple[float, float, int]:
+        """Returns the bytes that a way moves, those that its partial results need later, and 0 if it divides work.
+        Bytes that convert results to the states that are asked for are moved."""
         moved = sum(self.cost(value, state) for value, state in zip(args, way.inputs, strict=True))
+        moved += sum(self._bytes(_Value("", results[at], {}), way.results[at], state) for at, state in asked.items())
         later = 0.0
         for state, type_ in zip(way.results, results, strict=True):
             if isinstance(state, str):
@@ -231,7 +274,9 @@ class _Axis:
         made = self.let(label, _core.call(name, now, attributes))
         types = tensors_of(call.checked_type)
         if isinstance(call.checked_type, TensorType):
-            return [_Value(label, types[0], {way.results[0]: made})]
+            state = way.results[0]
+            stored = name == "cast" and args[0].stored and state != WHOLE
+            return [_Value(label, types[0], {state: made}, stored=stored)]
         return [
             _Value(f"{label}.{i}", type_, {way.results[i]: self.let(f"{label}_{i}", TupleGetItem(made, i))})
             for i, type_ in enumerate(types)
@@ -248,8 +293,19 @@ class _Axis:
         sharding = Sharding.parse(call.attrs.get_str("sharding"))
         state = sharding.state(self.axis)
         attributes = {"sharding": call.attrs.get_str("sharding")}
+        is_as_produced = state == next(iter(value.forms))
         made = self.let(value.name, _core.call(ANNOTATION, [self.convert(value, state, "annotated")], attributes))
-        return _Value(value.name, value.type, {state: made})
+        if not is_as_produced:
+            return _Value(value.name, value.type, {state: made})
+        value.forms[state] = made  # the value may also be there in other states
+        return value
+
+    def numbered(self, call: Call, value: _Value) -> _Value:
+        """Notes the state in which a value with a number is produced."""
+        state, number = next(iter(value.forms)), int(dict(call.attrs)["number"])
+        self.produced[number] = state
+        value.forms[state] = self.let(value.name, _core.call(PRODUCED, [value.forms[state]], {"number": number}))
+        return value
 
     def inlined(self, module: IRModule, args: list[_Value]) -> list[_Value]:
         """Divides another form of a call."""
@@ -296,16 +352,17 @@ def partition(module: IRModule, *, stored: set[str] | None = None) -> Partitione
     types = {param.name_hint: param.checked_type for param in module["main"].params}
     types |= {f"={i}": type_ for i, type_ in enumerate(result_types(module))}
     check_sizes(module)
+    check_annotations(module, mesh)
     for name, sharding in shardings.items():
         sharding.check(name, tuple(types[name].shape), mesh)
     now, moved = module, []
     for axis, size in mesh.sizes:
         if size == 1:
             continue
-        divided = _Axis(now, axis, size, len(moved), stored or set())
+        divided = Axis(now, axis, size, len(moved), stored or set())
         now = divided.run({name: sharding.state(axis) for name, sharding in shardings.items()})
         moved += divided.moved
-    now = without_annotations(now)
+    now = run_passes(without_annotations(now), ["infer_type"])
     left = {dict(step.attrs)["number"] for step in straight(now["main"]).steps if is_collective(step)}
     return Partitioned(now, mesh, shardings, module, [one for one in moved if one.number in left])
 
@@ -321,30 +378,20 @@ def check_sizes(module: IRModule) -> None:
                 )
 
 
+def check_annotations(module: IRModule, mesh: Mesh) -> None:
+    """Raises a diagnostic if a value cannot be divided as its annotation says."""
+    source = straight(module["main"])
+    names = {source.value(variable): variable.name_hint for variable in source.bound}
+    for step in source.steps:
+        if isinstance(step, Call) and step.op.name == ANNOTATION:
+            sharding, name = Sharding.parse(step.attrs.get_str("sharding")), names.get(step, "a value")
+            sharding.check(name, tuple(step.checked_type.shape), mesh)
+
+
 def without_annotations(module: IRModule) -> IRModule:
     """Returns the module without annotations of values."""
-    source = straight(module["main"])
-    if not any(isinstance(step, Call) and step.op.name == ANNOTATION for step in source.steps):
-        return module
-    now: dict[Expr, Expr] = {}
-    bound: list[tuple[Var, Expr]] = []
 
-    def new(expr: Expr) -> Expr:
-        return now.get(source.value(expr), source.value(expr))
+    def change(step: Expr, operands: list[Expr], _, keep) -> Expr:
+        return operands[0] if isinstance(step, Call) and step.op.name == ANNOTATION else keep()
 
-    for step in source.steps:
-        operands = [new(one) for one in source.operands(step)]
-        if isinstance(step, Call) and step.op.name == ANNOTATION:
-            now[step] = operands[0]
-            continue
-        variable = Var("value")
-        if isinstance(step, Call):
-            value: Expr = _core.call(step.op.name, operands, dict(step.attrs) if step.attrs else {})
-        elif isinstance(step, Tuple):
-            value = Tuple(operands)
-        else:
-            value = TupleGetItem(operands[0], step.index)
-        bound.append((variable, value))
-        now[step] = variable
-    out = IRModule.from_expr(Function(source.params, chained(bound, new(source.result))))
-    return run_passes(out, ["infer_type"])
+    return IRModule.from_expr(rebuilt(module["main"], change))

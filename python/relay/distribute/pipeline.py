@@ -12,21 +12,25 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import op
+from .._core import IRModule
 from ..errors import wrong_input
 from ..run.compiled import Compiled, compile
 from ..train import Step as LocalStep
 from ..train.formulas import tree_sum
 from ..train.optimisers import Adam, Optimiser
-from ..train.parameters import flatten, rebuilt
-from ..train.step import NotFinite, planned
+from ..train.parameters import rebuilt
+from ..train.program import STEP
+from ..train.step import by_name, not_finite, planned
 from .collectives import tree
 from .cut import Stage, cut_pipeline
 from .gloo import link_of
+from .mesh import Mesh
 from .ranks import Link, Post
 from .schedules import Action, schedule_pipeline
 
@@ -50,6 +54,12 @@ class _RunningStage:
         """The parameters in order: those that are trained are arrays of the update's step."""
         trained = self.update.arrays if self.update else {}
         return [trained.get(name, self.frozen[name]) for name in self.stage.parameters]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The parameters and the state of their updates, by name."""
+        state = self.update.arrays if self.update else {}
+        return dict(zip(self.stage.parameters, self.parameters, strict=True)) | state
 
     def run_forward(self, batch: list, micro: int) -> list[np.ndarray]:
         """Returns the values that are sent, or the loss."""
@@ -133,6 +143,11 @@ class Pipeline:
         self.schedule = schedule_pipeline(schedule, ranks, micros, per_rank)
         self.loss, self.plan, values = planned(loss, params, batch, optimiser, groups=groups)
         self.batch = self.plan.loss.batch
+        if self.plan.draws:
+            raise wrong_input(
+                "the loss draws random numbers, and the stages of a pipeline have no generator",
+                "remove dropout, or use relay.distribute.Step",
+            )
         cut = cut_pipeline(self.plan.loss, self.stages)
         self.link = link if link is not None else link_of(ranks, limit)
         self.me = self.link.me
@@ -140,6 +155,11 @@ class Pipeline:
         self.post = Post(self.link, limit, slow, report)
         options = {"threads": 1} | options
         self._cut = cut
+        state = {name: (slot.dtype, tuple(slot.shape)) for name, slot in self.plan.state().items()}
+        self.tensors = {name: (value.dtype.name, value.shape) for name, value in values.items()} | state
+        read = {name for stage in cut for name in stage.parameters}
+        self._unread = {name: value for name, value in values.items() if name not in read}
+        self.mesh, self.shardings = Mesh(pipeline=ranks), {}  # every tensor is whole, on the rank of its stage
         self._running = {
             stage.number: _RunningStage(
                 stage,
@@ -155,7 +175,7 @@ class Pipeline:
     # --- running ------------------------------------------------------------------------------------------------------
     def __call__(self, *batch: Any, **named: Any) -> np.ndarray:
         """Runs the step on a whole batch. Returns the mean loss."""
-        micros = self._micro_batches(dict(zip(self.batch, batch, strict=False)) | named)
+        micros = self._micro_batches(by_name(self.batch, batch, named))
         losses: dict[int, np.ndarray] = {}
         errors: list[BaseException] = []
 
@@ -175,11 +195,7 @@ class Pipeline:
             raise errors[0]
         loss = losses[self.ranks[0]]
         if not math.isfinite(loss):
-            error = wrong_input(
-                f"step {self.count + 1}: the loss is {float(loss)}. The parameters are those before this step",
-                "lower the learning rate",
-            )
-            raise NotFinite(error.args[0], error.diagnostics)
+            raise not_finite(self.count, f"the loss is {float(loss)}", "lower the learning rate")
         for running in self._running.values():
             running.step(self.micros)
         self.count += 1
@@ -249,9 +265,6 @@ class Pipeline:
 
     def _micro_batches(self, given: dict[str, Any]) -> list[dict[str, np.ndarray]]:
         types = self.plan.loss.types()
-        missing = [name for name in self.batch if name not in given]
-        if missing:
-            raise wrong_input(f"the batch lacks `{missing[0]}`", f"a batch has: {', '.join(self.batch)}")
         micros: list[dict[str, np.ndarray]] = [{} for _ in range(self.micros)]
         for name in self.batch:
             value, shape = np.asarray(given[name]), tuple(map(int, types[name].shape))
@@ -268,6 +281,45 @@ class Pipeline:
 
     # --- state --------------------------------------------------------------------------------------------------------
     @property
+    def module(self) -> IRModule:
+        """The program of the loss, before it is cut."""
+        return self.plan.loss.module
+
+    @property
+    def report(self):
+        """The compiler's report of the first stage of this worker."""
+        return next(iter(self._running.values())).forward.report
+
+    @property
+    def micro(self) -> int:
+        """Pipelines are saved between steps only."""
+        return 0
+
+    @property
+    def layout_text(self) -> str:
+        """The part of the layout on which bits depend. Ranks and schedules change no bits."""
+        return f"stages={self.stages}, micro_batches={self.micros}"
+
+    def owned(self, rank: int) -> dict[str, np.ndarray]:
+        """Returns the parameters and the state of a rank's stages. Rank 0 also has the parameters that no stage reads.
+        All stages count steps, and the first that is trained owns the count."""
+        found = dict(self._unread) if rank == 0 else {}
+        trained = [one.number for one in self._cut if any(name in self.plan.optimisers for name in one.parameters)]
+        for number, running in self._running.items():
+            if number % self.size == rank:
+                found |= {name: value for name, value in running.arrays.items() if name != STEP or number == trained[0]}
+        return found
+
+    def restore(self, tensor: Callable[[str], np.ndarray], count: int, calls: int) -> None:
+        """Replaces all parameters and state by tensor(name), after this many updates and calls."""
+        for running in self._running.values():
+            for name, value in running.arrays.items():
+                value[...] = tensor(name).reshape(value.shape)
+        for name, value in self._unread.items():
+            value[...] = tensor(name).reshape(value.shape)
+        self.count, self.calls = count, calls
+
+    @property
     def params(self) -> Any:
         """Copies of the parameters, nested as they were given. All workers must ask for them."""
         mine = {}
@@ -276,5 +328,4 @@ class Pipeline:
             mine |= {name: value.copy() for name, value in values}
         everyone = self.link.gathered(mine)
         found = {name: value for one in everyone for name, value in one.items()}
-        unused = {name: value for name, value in flatten(self._nested).items() if name not in found}
-        return rebuilt(self._nested, unused | found)
+        return rebuilt(self._nested, self._unread | found)

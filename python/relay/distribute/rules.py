@@ -60,9 +60,20 @@ def linear_ways(call: Call) -> list[Way]:
         return []
     if name in _PRODUCTS:
         return [Way((PARTIAL, WHOLE), (PARTIAL,)), Way((WHOLE, PARTIAL), (PARTIAL,))]
+    if name == "cast" and _is_widening(types[0], call.checked_type):  # gradients of bfloat16 are added in float32
+        return [Way((PARTIAL,), (PARTIAL,))]
     if name not in LINEAR:
         return []
     return [Way(tuple(PARTIAL if i in LINEAR[name] else WHOLE for i in range(len(types))), (PARTIAL,))]
+
+
+def _is_widening(source: TensorType, result: TensorType) -> bool:
+    """True for a cast of floats to a type that has all values of the first."""
+    bits = [
+        int(str(one.dtype).lstrip("bfloat")) if str(one.dtype) in ("bfloat16", "float16", "float32", "float64") else 0
+        for one in (source, result)
+    ]
+    return bits[0] > 0 and (bits[0] < bits[1] or source.dtype == result.dtype)
 
 
 def collective_ways(call: Call, ways: int) -> list[Way]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
+from .. import _core
 from .._core import Call, Constant, Expr, Function, Let, Op, Tuple, TupleGetItem, Var
 from ..errors import wrong_input
 
@@ -79,3 +81,40 @@ def chained(steps: list[tuple[Var, Expr]], result: Expr) -> Expr:
     for variable, value in reversed(steps):
         result = Let(variable, value, result)
     return result
+
+
+def rebuilt(function: Function, change: Callable) -> Function:
+    """Returns the function as a chain of `let`, without types.
+
+    change(step, operands, let, keep): returns what replaces a step. `let(name, value)` binds a value, and `keep()` the
+    step itself, with the operands."""
+    source = straight(function)
+    names = {source.value(variable): variable.name_hint for variable in source.bound}
+    now: dict[Expr, Expr] = {}
+    bound: list[tuple[Var, Expr]] = []
+
+    def let(name: str, value: Expr) -> Var:
+        bound.append((Var(name), value))
+        return bound[-1][0]
+
+    def new(expr: Expr) -> Expr:
+        return now.get(source.value(expr), source.value(expr))
+
+    for step in source.steps:
+        operands = [new(one) for one in source.operands(step)]
+        label = step.op.name.rpartition(".")[2] if isinstance(step, Call) else "value"
+
+        def keep(step: Expr = step, operands: list[Expr] = operands, label: str = label) -> Var:
+            return let(names.get(step, label), _with_operands(step, operands))
+
+        now[step] = change(step, operands, let, keep)
+    out = Function(source.params, chained(bound, new(source.result)))
+    for name, value in dict(function.attrs or {}).items():
+        out = out.with_attr(name, value)
+    return out
+
+
+def _with_operands(step: Expr, operands: list[Expr]) -> Expr:
+    if isinstance(step, Call):
+        return _core.call(step.op.name, operands, dict(step.attrs) if step.attrs else {})
+    return Tuple(operands) if isinstance(step, Tuple) else TupleGetItem(operands[0], step.index)

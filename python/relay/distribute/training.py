@@ -16,6 +16,7 @@ import dataclasses
 import fnmatch
 import math
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from ..train.losses import RNG
 from ..train.optimisers import Adam, Optimiser
 from ..train.parameters import near, rebuilt
 from ..train.program import KEY, MICRO, STEP, Program, add_program, step_program
-from ..train.step import NotFinite, planned, starting_arrays
+from ..train.step import by_name, not_finite, planned, starting_arrays
 from .annotations import annotate
 from .collectives import running_as
 from .gloo import link_of
@@ -146,6 +147,8 @@ class Step:
 
     loss, params, batch, optimiser, groups, accumulate, clip_norm, clip_value, ema, seed: as in relay.train.Step. Sizes
     of the batch are numbers. Every worker is given the same parameters.
+    precision: "float32" or "bfloat16". Gradients of parameters are added in float32, and
+    other sums in the type of their values.
     mesh: the ranks. Their number is part of the training; that of workers is not, and must only divide it.
     shardings: by pattern of names of parameters and of inputs of the batch, such as {"*.up.weight": "{model}, {}"}.
     data: the axis along which batches are divided, if the mesh has it.
@@ -172,6 +175,7 @@ class Step:
         accumulate: int = 1,
         clip_norm: float | None = None,
         clip_value: float | None = None,
+        precision: str = "float32",
         ema: float | None = None,
         seed: int = 0,
         limit: float = 60.0,
@@ -182,12 +186,14 @@ class Step:
     ):
         if zero not in (0, 1, 2, 3):
             raise bad_option(f"zero is {zero!r}", "give 0, 1, 2 or 3")
+        if precision == "float16":
+            raise bad_option("float16 needs a scaled loss, which one worker has only", 'give precision="bfloat16"')
         if zero and data not in mesh.axes:
             raise bad_option(f"zero={zero} divides along `{data}`, and the mesh is {mesh}", f"add an axis {data} to it")
         self._nested, self.mesh = params, mesh
         self.loss, self.plan, whole = planned(
             loss, params, batch, optimiser, groups=groups, outputs=outputs, accumulate=accumulate, clip_norm=clip_norm,
-            clip_value=clip_value, ema=ema,
+            clip_value=clip_value, precision=precision, ema=ema,
         )  # fmt: skip
         self.batch = self.plan.loss.batch
         self.layout = _Layout(mesh, data if data in mesh.axes else None, zero, shardings or {}, self.plan)
@@ -242,11 +248,8 @@ class Step:
         loss = results.pop("loss")
         self.metrics = results
         if not math.isfinite(loss):
-            error = wrong_input(
-                f"step {self.count + 1}: the loss is {float(loss)}. The parameters are those before this step",
-                "lower the learning rate, or clip the gradients with clip_norm=1.0",
-            )
-            raise NotFinite(error.args[0], error.diagnostics)
+            help = "lower the learning rate, or clip the gradients with clip_norm=1.0"
+            raise not_finite(self.count, f"the loss is {float(loss)}", help)
         return loss
 
     def _on_all_ranks(self, runner: _Runner, given: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -277,13 +280,7 @@ class Step:
         return results[self.ranks[0]]
 
     def _in_order(self, batch: tuple, named: dict) -> dict[str, np.ndarray]:
-        if len(batch) == 1 and not named and isinstance(batch[0], (dict, tuple, list)) and len(self.batch) > 1:
-            (only,) = batch
-            batch, named = ((), only) if isinstance(only, dict) else (tuple(only), {})
-        values = dict(zip(self.batch, batch, strict=False)) | named
-        if len(batch) + len(named) != len(self.batch) or set(values) != set(self.batch):
-            given = ", ".join([*map(str, range(len(batch))), *named]) or "nothing"
-            raise wrong_input(f"a batch of {given} is given", f"a batch has: {', '.join(self.batch)}")
+        values = by_name(self.batch, batch, named)
         types = self.plan.loss.types()
         out = {}
         for name in self.batch:
@@ -318,13 +315,38 @@ class Step:
         """The compiler's report of a rank's program."""
         return self._runners[0].compiled.report
 
+    @property
+    def micro(self) -> int:
+        """The number of micro-batches since the last update."""
+        return int(self.parts[self.ranks[0]][MICRO]) if MICRO in self.shapes else 0
+
+    @property
+    def layout_text(self) -> str:
+        """The part of the layout on which bits depend."""
+        return str(self.mesh)
+
+    @property
+    def tensors(self) -> dict[str, tuple[str, tuple[int, ...]]]:
+        """The element types and shapes of all whole parameters and state, by name."""
+        own = self.parts[self.ranks[0]]
+        return {name: (own[name].dtype.name, shape) for name, shape in self.shapes.items()}
+
+    def owned(self, rank: int) -> dict[str, np.ndarray]:
+        """Returns the parts of tensors that a rank of this worker has and no lower rank."""
+        return {name: value for name, value in self.parts[rank].items() if self.shardings[name].owns(self.mesh, rank)}
+
+    def restore(self, tensor: Callable[[str], np.ndarray], count: int, calls: int) -> None:
+        """Replaces all parameters and state by tensor(name), a whole tensor, after this many updates and calls."""
+        for name, shape in self.shapes.items():
+            value = tensor(name).reshape(shape)
+            for rank in self.ranks:
+                self.parts[rank][name][...] = self.shardings[name].part(value, self.mesh, rank)
+        self.calls = calls
+
     def gathered(self, names: list[str] | None = None) -> dict[str, np.ndarray]:
         """Returns whole tensors by name, of all ranks of all workers. All workers must call it."""
         names = list(self.shapes) if names is None else names
-        mine = {
-            rank: {name: self.parts[rank][name] for name in names if self.shardings[name].owns(self.mesh, rank)}
-            for rank in self.ranks
-        }
+        mine = {rank: {name: value for name, value in self.owned(rank).items() if name in names} for rank in self.ranks}
         everyone = self.link.gathered(mine)
         out = {name: np.empty(self.shapes[name], self.parts[self.ranks[0]][name].dtype) for name in names}
         for worker in everyone:

@@ -110,7 +110,7 @@ async def _serve(models: list[str], settings: Settings, host: str, port: int, gr
         server = _Server(_config(application, settings), repository, [one.name for one in tensor_models])
         places, stopped = [f"http://{shown}:{bound.getsockname()[1]}"], None
         if grpc_port is not None:
-            second, number = await rpc.started(shown, grpc_port, repository, settings, intake)
+            second, number = await rpc.started(shown, grpc_port, repository, settings, intake, server.ending)
             places.append(f"grpc://{shown}:{number}")
             stopped = asyncio.create_task(_stopped(second, server.ending, settings.drain))
         bound.listen(_BACKLOG)
@@ -130,7 +130,7 @@ async def _text_service(sources: list[Source], settings: Settings, metrics: Metr
         return None
     from .text import TextModel, TextService  # optional packages
 
-    loaded = [await asyncio.to_thread(TextModel, one.name, one.path, settings) for one in sources]
+    loaded = [await asyncio.to_thread(TextModel, one.name, one.path, settings, metrics) for one in sources]
     return TextService(loaded, settings, metrics, intake)
 
 

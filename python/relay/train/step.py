@@ -26,10 +26,30 @@ from .program import KEY, MICRO, STEP, Plan, Program, add_program, step_program
 from .scaler import LossScaler
 
 PRECISIONS = ("float32", "bfloat16", "float16")
+_CALM = "lower the learning rate, clip the gradients with clip_norm=1.0, or call step.explain(batch)"
 
 
 class NotFinite(InputError):
     """A loss, or the norm of the gradients, that is not finite. The parameters are those before the step."""
+
+
+def not_finite(count: int, what: str, help: str) -> NotFinite:
+    """Returns the error of the step after `count` updates."""
+    error = wrong_input(f"step {count + 1}: {what}. The parameters are those before this step", help)
+    return NotFinite(error.args[0], error.diagnostics)
+
+
+def by_name(names: tuple[str, ...], batch: tuple, named: dict) -> dict[str, Any]:
+    """Returns the values of a batch by name, in order. It is given by position, by name, or as one dictionary or
+    sequence."""
+    if len(batch) == 1 and not named and isinstance(batch[0], (dict, tuple, list)) and len(names) > 1:
+        (only,) = batch
+        batch, named = ((), only) if isinstance(only, dict) else (tuple(only), {})
+    values = dict(zip(names, batch, strict=False)) | named
+    if len(batch) + len(named) != len(names) or set(values) != set(names):
+        given = ", ".join([*map(str, range(len(batch))), *named]) or "nothing"
+        raise wrong_input(f"a batch of {given} is given", f"a batch has: {', '.join(names)}")
+    return {name: values[name] for name in names}
 
 
 class _Runner:
@@ -115,40 +135,22 @@ class Step:
     def __call__(self, *batch: Any, **named: Any) -> np.ndarray:
         """Runs the step on a batch, by position or by name. Returns the mean loss."""
         is_last = self.plan.accumulate == 1 or self.arrays[MICRO] + 1 == self.plan.accumulate
-        results = self._runners[0 if is_last else 1](self._in_order(batch, named))
+        results = self._runners[0 if is_last else 1](list(by_name(self.batch, batch, named).values()))
         self.calls += 1
         loss = results.pop("loss")
         self.metrics = results
         if self.plan.scaler:
             self._check_scale(results)
         elif not math.isfinite(loss):
-            raise self._not_finite(f"the loss is {float(loss)}")
+            raise not_finite(self.count, f"the loss is {float(loss)}", _CALM)
         elif not results.get("ok", True):
-            raise self._not_finite(
-                f"the norm of the gradients is {float(results['grad_norm'])}, the loss {float(loss)}"
-            )
+            norm = float(results["grad_norm"])
+            raise not_finite(self.count, f"the norm of the gradients is {norm}, the loss {float(loss)}", _CALM)
         return loss
-
-    def _in_order(self, batch: tuple, named: dict) -> list:
-        if len(batch) == 1 and not named and isinstance(batch[0], (dict, tuple, list)) and len(self.batch) > 1:
-            (only,) = batch
-            batch, named = ((), only) if isinstance(only, dict) else (tuple(only), {})
-        values = dict(zip(self.batch, batch, strict=False)) | named
-        if len(batch) + len(named) != len(self.batch) or set(values) != set(self.batch):
-            given = ", ".join([*map(str, range(len(batch))), *named]) or "nothing"
-            raise wrong_input(f"a batch of {given} is given", f"a batch has: {', '.join(self.batch)}")
-        return [values[name] for name in self.batch]
-
-    def _not_finite(self, what: str):
-        error = wrong_input(
-            f"step {self.count + 1}: {what}. The parameters are those before this step",
-            "lower the learning rate, clip the gradients with clip_norm=1.0, or call step.explain(batch)",
-        )
-        return NotFinite(error.args[0], error.diagnostics)
 
     def explain(self, *batch: Any, **named: Any) -> str:
         """Returns a sentence about the first value of the loss of a batch that is not finite."""
-        given = dict(zip(self.batch, self._in_order(batch, named), strict=True))
+        given = by_name(self.batch, batch, named)
         values = {name: given.get(name, self.arrays.get(name)) for name in self.plan.loss.inputs}
         if KEY in self.arrays:
             values[RNG] = self.arrays[KEY]

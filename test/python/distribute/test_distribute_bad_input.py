@@ -27,12 +27,30 @@ def product():
         ({"data": 2}, {"x": "{}, {}, {data}"}, "has 3 dimensions, and its shape is"),
         ({"data": 2}, {"z": "{data}"}, "@main has no parameter or result `z`"),
         ({"data": 2}, {"x": "data"}, "'data' is not a sharding"),
+        ({"a": 2, "b": 2}, {"x": "{b, a}"}, "along b, a, and the order in the mesh is a, b"),
+        ({"data": 2}, {"x": "{}, {}, sum{data}"}, "`x` is partial"),
         ({"data": 0}, {}, "the mesh has an axis data=0"),
     ],
 )
 def test_shardings(mesh, shardings, message):
     with pytest.raises(relay.InputError, match=message):
         distribute.annotate(product(), distribute.Mesh(**mesh), shardings)
+
+
+@pytest.mark.parametrize(
+    "sharding, message",
+    [
+        ("{modle}, {}", "names the axis `modle`"),
+        ("{}, {data}", "dimension 1 of `a value`, of size 3, is divided along"),
+    ],
+)
+def test_annotations_of_values(sharding, message):
+    x = relay.var("x", shape=(4, 3))
+    body = distribute.shard(relay.exp(x), sharding=sharding)
+    module = distribute.annotate(relay.Function([x], body), distribute.Mesh(data=2), {"x": "{data}"})
+    for divide in (distribute.partition, distribute.propagate_shardings):
+        with pytest.raises(relay.InputError, match=message):
+            divide(module)
 
 
 def test_sizes_that_are_not_numbers():
@@ -83,6 +101,7 @@ def made(**options):
         ({"mesh": distribute.Mesh(data=3)}, "`x`, of size 16, is divided along data: 3 does not divide 16"),
         ({"mesh": distribute.Mesh(model=2), "zero": 1}, "zero=1 divides along `data`, and the mesh is model=2"),
         ({"mesh": distribute.Mesh(data=2), "zero": 4}, "zero is 4"),
+        ({"mesh": distribute.Mesh(data=2), "precision": "float16"}, "float16 needs a scaled loss"),
         ({"mesh": distribute.Mesh(data=2), "shardings": {"*.wight": "{data}"}}, r"`\*.wight` matches no parameter"),
     ],
 )

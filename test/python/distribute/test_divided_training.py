@@ -48,6 +48,20 @@ def test_layouts(network, shardings):
         np.testing.assert_allclose(losses(step, batch, STEPS), expected, rtol=TOLERANCE)
 
 
+def test_bfloat16():
+    expected = losses(*one_rank(divided_training.mlp, precision="bfloat16"), 4)
+    found = []
+    for zero in (0, 1, 3):
+        step, batch = divided(divided_training.mlp, {"data": 4}, zero=zero, precision="bfloat16")
+        np.testing.assert_allclose(losses(step, batch, 4), expected, rtol=1e-2)
+        found.append(bits(step.params))
+        sums = [one for one in step.divided.moved if one.name in ("comm.all_reduce", "comm.reduce_scatter")]
+        assert sums and all("float32" in one.type and "bfloat16" not in one.type for one in sums)
+    assert found[0] == found[1] == found[2]
+    gathers = [one for one in step.divided.moved if one.name == "comm.all_gather"]  # of ZeRO 3: half the bytes
+    assert any("bfloat16" in one.type for one in gathers)
+
+
 def collectives_of(step):
     return [(one.name, one.axis) for one in step.divided.moved if one.name != "comm.part"]
 

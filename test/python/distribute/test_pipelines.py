@@ -3,6 +3,7 @@
 import divided_training
 import numpy as np
 import pytest
+import relay.distribute as distribute
 import relay.train as train
 from divided_training import bits, losses
 from relay.distribute import cut, schedules
@@ -87,3 +88,40 @@ def test_a_parameter_of_two_stages_is_refused():
 
     with pytest.raises(relay.InputError, match=r"parameter `w` is used by stages 0 and 1"):
         Pipeline(loss, {"w": np.eye(4, dtype="float32")}, {"x": (4, 4)}, ranks=2, micros=2)
+
+
+def pipeline(**options):
+    loss, params, types, batch = divided_training.mlp(4)
+    step = Pipeline(loss, params, types, train.Adam(1e-2), micros=4, groups={"hidden.1.bias": None}, **options)
+    return step, [np.concatenate(one) for one in zip(*(batch(i) for i in range(4)), strict=True)]
+
+
+def test_a_pipeline_resumes_bit_for_bit_on_other_ranks(tmp_path):
+    store = distribute.ShardedCheckpoints(tmp_path)
+    undisturbed, whole = pipeline(ranks=4)
+    for _ in range(3):
+        undisturbed(*whole)
+    store.save(undisturbed)
+    expected = losses(undisturbed, lambda _: whole, 3)
+    for options in ({"ranks": 4, "schedule": "gpipe"}, {"ranks": 2, "schedule": "interleaved", "per_rank": 2}):
+        step, _ = pipeline(**options)
+        assert store.resume(step) and step.count == 3
+        assert losses(step, lambda _: whole, 3) == expected
+        assert bits(step.params) == bits(undisturbed.params)
+    files = sorted(path.name for path in (tmp_path / "step-00000003").glob("rank*"))
+    assert files == [f"rank-{rank:05d}.safetensors" for rank in range(4)]
+
+
+def test_a_checkpoint_of_other_stages_is_refused(tmp_path):
+    store = distribute.ShardedCheckpoints(tmp_path)
+    store.save(pipeline(ranks=4)[0])
+    with pytest.raises(relay.InputError, match="stages=4, micro_batches=4"):
+        store.resume(pipeline(ranks=2)[0])
+
+
+def test_dropout_is_refused():
+    loss, params, types, _ = divided_training.mlp(4)
+    with pytest.raises(relay.InputError, match="the loss draws random numbers"):
+        Pipeline(
+            lambda p, x, y: loss(p, relay.nn.dropout(x, rate=0.5), y), params, types, train.Adam(), ranks=2, micros=4
+        )

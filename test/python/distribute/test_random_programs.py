@@ -105,7 +105,7 @@ def test_planted_faults_are_found(fault, monkeypatch):
 
 
 def test_a_wrong_choice_of_collective_is_found(monkeypatch):
-    convert = partitioning._Axis._conversion
+    convert = partitioning.Axis._conversion
 
     def wrong(self, value, state):
         source, name, attributes = convert(self, value, state)
@@ -115,7 +115,7 @@ def test_a_wrong_choice_of_collective_is_found(monkeypatch):
             else (source, name, attributes)
         )
 
-    monkeypatch.setattr(partitioning._Axis, "_conversion", wrong)
+    monkeypatch.setattr(partitioning.Axis, "_conversion", wrong)
     with pytest.raises(AssertionError):
         for seed in range(300):
             divided_programs.check(seed)

@@ -1,5 +1,6 @@
 """The gRPC interface: answers equal to those of HTTP, typed and raw tensors, wrong requests, deadlines, the end."""
 
+import queue
 import threading
 import time
 
@@ -126,6 +127,62 @@ def test_strings(tmp_path):
         wrong = [shape | {"contents": {"bytes_contents": [b"a", b"\xff", b""]}}]
         refused(INVALID, "element 1 of input `x` is not UTF-8", client.call, "ModelInfer",
                 model_name="same", inputs=wrong)  # fmt: skip
+
+
+def bodies(*fields):
+    """Returns the messages of requests of the model `soft`."""
+    made = [MESSAGES["ModelInferRequest"](**({"model_name": "soft"} | one)) for one in fields]
+    return [one.SerializeToString() for one in made]
+
+
+def streamed(client, requests, **how):
+    answers = client.channel.stream_stream(f"/{SERVICE}/ModelStreamInfer")(iter(requests), timeout=60, **how)
+    return map(MESSAGES["ModelStreamInferResponse"].FromString, answers)
+
+
+def test_a_stream_answers_in_order_and_goes_on_after_errors(client):
+    rows = [X[i % 3 :][:1] + i for i in range(100)]
+    good = bodies(*(dict(inputs=[tensor("x", row)], raw_input_contents=[row.tobytes()], id=str(i))
+                    for i, row in enumerate(rows)))  # fmt: skip
+    wrong = bodies({"inputs": [tensor("x", X)], "raw_input_contents": [b"1234"], "id": "bad"}, {"model_name": "sotf"})
+    answers = list(streamed(client, [*good[:50], *wrong, b"\xff" * 100, *good[50:]]))
+    errors = [answers.pop(50) for _ in range(3)]
+    for error, text in zip(errors, ("has 4 bytes", "did you mean `soft`?", "not a ModelInferRequest"), strict=True):
+        assert text in error.error_message and not error.infer_response.outputs
+    assert errors[0].infer_response.id == "bad"
+    assert [one.infer_response.id for one in answers] == [str(i) for i in range(100)]
+    for row, one in zip(rows, answers, strict=True):
+        assert not one.error_message and one.infer_response.model_name == "soft"
+        got = np.frombuffer(one.infer_response.raw_output_contents[0], np.float32).reshape(1, 4)
+        np.testing.assert_array_equal(got, SOFT(row, threads=1))
+
+
+def test_a_stream_answers_while_it_is_open_and_is_left(grpc_server, client):
+    asked, end = queue.Queue(), object()
+    call = client.channel.stream_stream(f"/{SERVICE}/ModelStreamInfer")(iter(asked.get, end), timeout=60)
+    for number in range(3):
+        asked.put(bodies({"inputs": [tensor("x", X)], "raw_input_contents": [RAW], "id": str(number)})[0])
+        assert MESSAGES["ModelStreamInferResponse"].FromString(next(call)).infer_response.id == str(number)
+    call.cancel()
+    asked.put(end)
+    http = grpc_server.client()
+    deadline = time.time() + 30
+    while http.metric("relay_request_bytes"):
+        assert time.time() < deadline
+        time.sleep(0.05)
+    assert client.infer("soft", ("x", X)).outputs
+
+
+def test_sigterm_ends_idle_streams(models):
+    with serving(models / "soft.rart", "--grpc-port", "0", "--drain", "60") as server:
+        asked, end = queue.Queue(), object()
+        call = Client(server.grpc_port).channel.stream_stream(f"/{SERVICE}/ModelStreamInfer")(iter(asked.get, end))
+        asked.put(bodies({"inputs": [tensor("x", X)], "raw_input_contents": [RAW]})[0])
+        assert MESSAGES["ModelStreamInferResponse"].FromString(next(call)).infer_response.outputs
+        server.process.terminate()
+        assert not list(call)
+        asked.put(end)
+        assert server.process.wait(30) == 0
 
 
 INVALID, MISSING = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND

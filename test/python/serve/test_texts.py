@@ -3,6 +3,7 @@
 import concurrent.futures
 import http.client
 import json
+import re
 import shutil
 import time
 
@@ -156,6 +157,22 @@ def long_answer(server):
     events = Events(server, "completions", prompt="the cat", max_tokens=15_000, temperature=1.5, seed=1)
     next(iter(events))
     return events
+
+
+def test_a_late_request_joins_the_running_batch(server, model):
+    def shared():
+        """The steps of more than one answer."""
+        text = server.client().ask("/metrics", method="GET").body.decode()
+        buckets = [f'relay_batch_rows_bucket{{le="{rows}",model="tiny"}}' for rows in ("1.0", "+Inf")]
+        alone, all = (re.search(rf"^{re.escape(name)} (\S+)$", text, re.M) for name in buckets)
+        return float(all[1]) - float(alone[1])
+
+    before, first = shared(), long_answer(server)
+    answer = completed(server, "a hat", max_tokens=25, **EXACT).json["choices"][0]
+    assert answer["text"] == relay.generate(model, "a hat", max_tokens=25)
+    assert shared() - before == 25
+    assert next(iter(first))["choices"][0]["finish_reason"] is None  # it goes on
+    first.leave()
 
 
 def test_clients_that_leave_free_their_slots(server):

@@ -38,6 +38,7 @@ _MESSAGES = {
     "contents:InferTensorContents",
     "ModelInferResponse": "model_name:string model_version:string id:string parameters:map:InferParameter "
     "outputs:InferOutputTensor* raw_output_contents:bytes*",
+    "ModelStreamInferResponse": "error_message:string infer_response:ModelInferResponse",
     "RepositoryIndexRequest": "repository_name:string ready:bool",
     "ModelIndex": "name:string version:string state:string reason:string",
     "RepositoryIndexResponse": "models:ModelIndex*",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from ... import _core
 from ...errors import CompileError
 from ..application import EXTENSIONS, computed
+from ..batching import Outcome
 from ..intake import Intake
 from ..problems import Refused, bad_request
 from ..repository import Repository, refused_load
@@ -31,6 +32,7 @@ _CODES = {
     503: grpc.StatusCode.UNAVAILABLE,
     504: grpc.StatusCode.DEADLINE_EXCEEDED,
 }
+_MOST_AT_ONCE = 32  # requests of a stream that are read and not answered
 _MOST_METADATA = 16 << 10  # bytes of a request's head
 
 Handler = Callable[..., Awaitable[object]]
@@ -66,8 +68,8 @@ def _answering(handler: Handler) -> Handler:
 class _Service:
     """The handlers of a server's requests, by their names in the protocol."""
 
-    def __init__(self, repository: Repository, settings: Settings, intake: Intake):
-        self._repository, self._settings, self._intake = repository, settings, intake
+    def __init__(self, repository: Repository, intake: Intake, ending: asyncio.Event):
+        self._repository, self._intake, self._ending = repository, intake, ending
 
     @_answering
     async def ServerLive(self, request, context):
@@ -95,17 +97,73 @@ class _Service:
 
     @_answering
     async def ModelInfer(self, request, context):
+        made, outcome = await self._inferred(request, context)
+        timing = f"queue;dur={1e3 * outcome.waited:.3f}, run;dur={1e3 * outcome.ran:.3f}"
+        context.set_trailing_metadata((("server-timing", timing), ("relay-batch-rows", str(outcome.rows))))
+        return made
+
+    async def _inferred(self, request, context) -> tuple[bytes, Outcome]:
+        """Returns the bytes of a ModelInferResponse, and the outcome of its run. Raises Refused."""
         with self._intake.request(request.model_name, request.model_version or None) as (version, deadline):
             if (left := context.time_remaining()) is not None:
                 deadline = min(deadline, asyncio.get_running_loop().time() + left)
             size = request.ByteSize()
             wanted = await computed(size, messages.decoded, request, version.signature)
             outcome = await version.batcher.submit(wanted.arrays, deadline)
-            timing = f"queue;dur={1e3 * outcome.waited:.3f}, run;dur={1e3 * outcome.ran:.3f}"
-            context.set_trailing_metadata((("server-timing", timing), ("relay-batch-rows", str(outcome.rows))))
             size = sum(result.size for result in outcome.results)
             names = version.name, version.number
-            return await computed(size, messages.encoded, wanted, outcome.results, version.signature, *names)
+            made = await computed(size, messages.encoded, wanted, outcome.results, version.signature, *names)
+            return made, outcome
+
+    async def ModelStreamInfer(self, _, context: grpc.aio.ServicerContext) -> None:
+        """Answers the requests of a stream in their order. Up to `_MOST_AT_ONCE` run or wait at a time, so that they
+        can be joined. At the end of the server, those that were read are answered."""
+        started: asyncio.Queue[asyncio.Task | None] = asyncio.Queue(_MOST_AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+
+            async def read():
+                async for body in self._bodies(context):
+                    await started.put(group.create_task(self._streamed(body, context)))
+                await started.put(None)
+
+            group.create_task(read())
+            while (task := await started.get()) is not None:
+                await context.write(await task)
+
+    async def _bodies(self, context: grpc.aio.ServicerContext) -> AsyncIterator[bytes]:
+        """Yields the messages of a stream until its client or the server ends it."""
+        ending = asyncio.create_task(self._ending.wait())
+        try:
+            while True:
+                reading = asyncio.ensure_future(context.read())
+                try:
+                    await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    is_read = reading.done() or not reading.cancel()
+                if not is_read or (body := reading.result()) is grpc.aio.EOF:
+                    return
+                yield body
+        finally:
+            ending.cancel()
+
+    async def _streamed(self, body: bytes, context: grpc.aio.ServicerContext) -> bytes:
+        """Returns the bytes of the answer to a request of a stream. An error is a text in it; the stream goes on."""
+        kind, made = MESSAGES["ModelInferRequest"], MESSAGES["ModelStreamInferResponse"]()
+        try:
+            with self._intake.held(len(body)):
+                try:
+                    request = await computed(len(body), kind.FromString, body)
+                except DecodeError:
+                    raise bad_request(f"the request is not a {kind.__name__}", "send the protocol's message") from None
+                made.infer_response.id = request.id
+                answer, _ = await self._inferred(request, context)
+                await computed(len(answer), made.infer_response.ParseFromString, answer)
+        except Refused as error:
+            made.error_message = str(error)
+        except Exception as error:
+            logger.error("a request failed", exc_info=error)
+            made.error_message = "the server has a bug; look at its log"
+        return made.SerializeToString()
 
     @_answering
     async def RepositoryIndex(self, request, context):
@@ -129,13 +187,15 @@ class _Service:
         """Returns the handlers for grpc, which pass bytes."""
         names = [name for name in vars(type(self)) if f"{name}Request" in MESSAGES]
         found = {name: grpc.unary_unary_rpc_method_handler(getattr(self, name)) for name in names}
+        found["ModelStreamInfer"] = grpc.stream_stream_rpc_method_handler(self.ModelStreamInfer)
         return grpc.method_handlers_generic_handler(SERVICE, found)
 
 
 async def started(
-    address: str, port: int, repository: Repository, settings: Settings, intake: Intake
+    address: str, port: int, repository: Repository, settings: Settings, intake: Intake, ending: asyncio.Event
 ) -> tuple[grpc.aio.Server, int]:
-    """Returns a server of gRPC that answers at this address, and its port. Raises OSError."""
+    """Returns a server of gRPC that answers at this address, and its port. Streams end at the event `ending`. Raises
+    OSError."""
     server = grpc.aio.server(
         maximum_concurrent_rpcs=settings.max_connections,
         options=[
@@ -146,7 +206,7 @@ async def started(
             ("grpc.so_reuseport", 0),
         ],
     )
-    server.add_generic_rpc_handlers((_Service(repository, settings, intake).handlers(),))
+    server.add_generic_rpc_handlers((_Service(repository, intake, ending).handlers(),))
     try:
         bound = server.add_insecure_port(f"{address}:{port}")
     except RuntimeError as error:

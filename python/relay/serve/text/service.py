@@ -25,7 +25,7 @@ from ..settings import Settings
 from . import answers, requests
 from .models import TextModel
 from .requests import TextRequest
-from .slots import Job, Slots
+from .slots import PATIENCE, Job, Slots
 
 logger = logging.getLogger("relay.serve")
 
@@ -65,7 +65,10 @@ class TextService:
 
     async def close(self) -> int:
         """Cuts off all answers. Returns the number of those that are still generated."""
-        return await self._slots.close()
+        running = await self._slots.close()
+        for model in self._models.values():
+            await asyncio.to_thread(model.close, PATIENCE)
+        return running
 
     def routes(self) -> list[Route]:
         return [

@@ -1,4 +1,4 @@
-"""Slots, the answers that are generated at the same time, and Job, one of them on a thread of its own."""
+"""Slots, the answers that are generated at the same time, and Job, one of them, which a thread of its own waits for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...decoding import Stream
 from ..problems import Refused
 from ..settings import Settings
 
-_PATIENCE = 5  # seconds that the last token of an answer may take at the end of the server
+PATIENCE = 5  # seconds that the last token of an answer may take at the end of the server
 
 
 class Slots:
-    """The threads that generate: at most `settings.slots` answers at a time. Others wait."""
+    """The threads that wait for answers: at most `settings.slots` answers at a time. Others wait."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -56,12 +56,12 @@ class Slots:
         for job in self._jobs:
             job.leave()
         if self._jobs:
-            await asyncio.wait([job.done for job in self._jobs], timeout=_PATIENCE)
+            await asyncio.wait([job.done for job in self._jobs], timeout=PATIENCE)
         return len(self._jobs)
 
 
 class Job:
-    """An answer that a thread generates. `begin` prepares it, on the thread too. The slot is given back when the thread
+    """An answer that a thread waits for. `begin` prepares it, on the thread too. The slot is given back when the thread
     is done."""
 
     def __init__(self, slots: Slots, begin: Callable[[], Stream]):
@@ -107,7 +107,7 @@ class Job:
         await self.done
 
     def leave(self) -> None:
-        """Ends the thread after the token that it generates."""
+        """Ends the answer and the thread after the next token."""
         self._left.set()
         self._opened.cancel()
         self.done.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -1,4 +1,4 @@
-// Drawing: the picture through a painter, which is a canvas or an SVG text, and the colours of overlays.
+// Drawing: the picture through a painter, which is a canvas or an SVG text, and its colours.
 
 const LIGHT = {
   page: "#f6f7f9", box: "#ffffff", line: "#b3bac5", text: "#1b1f24", dim: "#6b7480", edge: "#98a2b0", open: "#eceff3",
@@ -161,34 +161,4 @@ function drawBox(painter, box, look, hasText) {
 }
 function containerNote(box) {
   return `${box.count} node${box.count === 1 ? "" : "s"}${box.changed ? `, ${box.changed} changed` : ""}`;
-}
-
-// --- overlays --------------------------------------------------------------------------------------------------------
-
-// The ways to colour the boxes: {name, value: (compilation, state, row) => a number or a text, or null; unit}.
-const OVERLAYS = {
-  none: { name: "operators" },
-  bytes: { name: "bytes of the result", unit: "B", value: (c, s, row) => (c.bytes(s, row) > 0 ? c.bytes(s, row) : null) },
-  dtype: { name: "element type", value: (c, s, row) => c.dtype(s, row) || null },
-  kernel: { name: "kernel", value: (c, s, row) => kernelValue(c, s, row, (k) => k.name) },
-  flops: { name: "operations of the kernel", unit: "flop", value: (c, s, row) => kernelValue(c, s, row, (k) => k.flops) },
-  moved: { name: "bytes the kernel moves", unit: "B", value: (c, s, row) => kernelValue(c, s, row, (k) => k.bytes) },
-  time: { name: "time of the kernel", unit: "s", profiled: true, value: (c, s, row) => kernelValue(c, s, row, (k) => (k.us ? k.us * 1e-6 : null)) },
-  share: { name: "share of the ceiling", unit: "%", profiled: true, isBad: true, value: (c, s, row) => kernelValue(c, s, row, (k) => (k.us ? k.share * 100 : null)) },
-};
-function kernelValue(c, s, row, get) {
-  if (s.place[row] < 0 || !c.isOperator(s, row)) return null;
-  const values = c.kernelsOf(s.place[row]).map((kernel) => get(c.kernels[kernel])).filter((value) => value !== null && value !== undefined);
-  if (!values.length) return null;
-  return typeof values[0] === "string" ? values[0] : values.reduce((sum, value) => sum + value, 0);
-}
-function secondsText(value) {
-  if (value >= 1) return value.toPrecision(3) + " s";
-  for (const [size, unit] of [[1e-3, "ms"], [1e-6, "µs"]]) if (value >= size) return (value / size).toPrecision(3) + " " + unit;
-  return (value * 1e9).toFixed(0) + " ns";
-}
-function valueText(overlay, value) {
-  if (typeof value !== "number") return value;
-  if (overlay.unit === "s") return secondsText(value);
-  return overlay.unit === "%" ? value.toFixed(0) + " %" : inUnits(value, overlay.unit);
 }
