@@ -45,7 +45,7 @@ def test_the_dictionary_of_artifacts_has_the_numbers_of_the_format(tmp_path):
     assert (tmp_path / "exp.rart").read_bytes().startswith(words["Header"])
     for label, file, begin in [
         ("Op", "runtime/program/program.h", "enum class Op "),
-        ("Step", "runtime/program/program.h", "struct Step {\n  enum class Kind "),
+        ("Step", "runtime/program/segment.h", "enum class StepKind "),
         ("SizeOp", "runtime/program/size_expr.h", "enum class SizeOp "),
         ("Code", "base/dtype.h", "enum class Code "),
     ]:
