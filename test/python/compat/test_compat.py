@@ -18,6 +18,7 @@ import relay.testing  # noqa: E402
 import relay  # noqa: E402
 
 SCRIPTS = pathlib.Path(__file__).parent / "scripts"
+FILES = with_long_form(sorted(SCRIPTS.glob("*.py")), lambda path: path.stem != "tuners")
 
 
 def run(*arguments):
@@ -25,11 +26,7 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-m", "relay.compat", *map(str, arguments)], capture_output=True, text=True)
 
 
-@pytest.mark.parametrize(
-    "script",
-    with_long_form(sorted(SCRIPTS.glob("*.py")), lambda path: path.stem != "tuners"),
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("script", FILES, ids=lambda path: path.stem)
 def test_scripts(script, tmp_path):
     pytest.importorskip("onnx")
     done = run(script, tmp_path)

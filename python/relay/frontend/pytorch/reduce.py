@@ -69,7 +69,7 @@ def variance(root: bool):
             correction = 1 if c("correction") is None else c("correction")
         else:
             correction = int(c("unbiased"))
-        # PyTorch's kernel of std does so too, but not that of var: squares may overflow in float32, their root does not.
+        # PyTorch's std does so too, but its var does not: squares may overflow in float32 although the root does not.
         wide = root and c.dtype in ("float32", "bfloat16")
         dtype = "float64" if wide else exact_type(c.dtype)
         found = op.variance(c.as_("self", dtype), axis=c.axes(), keepdims=_kept(c), unbiased=False)

@@ -11,8 +11,8 @@
 #include "relay/codegen/llvm/renamed.h"
 #include "relay/codegen/rolled.h"
 #include "relay/codegen/work.h"
-#include "relay/loop/tiles.h"
 #include "relay/loop/kernel_text.h"
+#include "relay/loop/tiles.h"
 
 namespace relay::codegen {
 

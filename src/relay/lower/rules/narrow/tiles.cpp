@@ -128,7 +128,7 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
 
 // Stores the sum in tiles, under a copy of it that the epilogue reads.
 static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const LoadFact& weight,
-                 const TileShape& t, const machine::Instruction& instruction) {
+                        const TileShape& t, const machine::Instruction& instruction) {
   std::vector<std::string> reduce;
   for (const te::Axis& a : r->reduce_axes)
     if (a.var->name != t.k) reduce.push_back(a.var->name);
