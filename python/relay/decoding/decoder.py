@@ -62,7 +62,7 @@ class Decoder:
         return self.config.context if "position_embd.weight" in self.weights else _MOST_POSITIONS
 
     def state(self, positions: int, sequences: int = 1) -> State:
-        """Returns a new state of empty sequences that may have up to so many tokens each."""
+        """Returns a new state of empty sequences that may have up to `positions` tokens each."""
         return State(self, positions, sequences)
 
     def embedded(self, tokens: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class State:
         self._all = np.arange(rows)
 
     def _stored(self, positions: int) -> dict[str, np.ndarray]:
-        """Returns a copy of the keys and values, with room for at least so many tokens. Empty before the first run."""
+        """Returns a copy of the keys and values with room for `positions` tokens; empty before the first run."""
         rows = _rounded(positions + 1)
         return {
             name: np.pad(value, ((0, 0), (0, rows - value.shape[1]), (0, 0), (0, 0)))
@@ -112,7 +112,7 @@ class State:
         }
 
     def grow(self, positions: int) -> None:
-        """Makes room for so many tokens, in a copy."""
+        """Makes room for `positions` tokens, in a copy."""
         stored = self._stored(positions)
         self._make_room(positions)
         if stored:

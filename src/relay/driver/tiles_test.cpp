@@ -135,7 +135,7 @@ TEST(Tiles, OnTwoThreads) {
   EXPECT_TRUE(same_bits(run(program, options.lower.target, x, 2), evaluated(network, x)));
 }
 
-// Products of bfloat16 are exact in float32; sums are rounded to the nearest. The emulator adds them in the order of the
+// Products of bfloat16 are exact in float32, and sums are rounded to the nearest. The emulator adds in the order of the
 // machine, the evaluator in the order of K: sums of 256 terms differ by a few roundings.
 TEST(Tiles, Bfloat16IsInItsClass) {
   const Options options = with_tiles();

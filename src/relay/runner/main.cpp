@@ -118,7 +118,8 @@ int run_command_line(int argc, const char* const* argv) {
   app.add_option("--input", options.inputs,
                  "NAME=FILE.npy, or FILE.npz for several; inputs that are not given are random, seed 0");
   app.add_option("--output", options.output, "Write the results to this file (.npz)");
-  app.add_option("--threads", options.threads, "At most so many; 0: all cores")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads, "The most threads that kernels use; 0: all cores")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", options.repeat, "Runs; the median of their times is printed")->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);

@@ -7,7 +7,7 @@
 
 namespace relay::target {
 
-// Those in the affinity mask of the process.
+// The number of cores in the affinity mask of the process, at least 1.
 inline int available_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);

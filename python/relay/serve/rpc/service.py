@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import grpc
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from ... import _core
 from ...errors import CompileError
@@ -38,6 +38,14 @@ _MOST_METADATA = 16 << 10  # bytes of a request's head
 Handler = Callable[..., Awaitable[object]]
 
 
+async def _read(kind: type[Message], body: bytes) -> Message:
+    """Returns the message of the request's bytes. Raises Refused."""
+    try:
+        return await computed(len(body), kind.FromString, body)
+    except DecodeError:
+        raise bad_request(f"the request is not a {kind.__name__}", "send the protocol's message") from None
+
+
 def _answering(handler: Handler) -> Handler:
     """Returns the handler of raw bytes: it reads the request, and gives errors their status."""
     kind = MESSAGES[f"{handler.__name__}Request"]
@@ -46,10 +54,7 @@ def _answering(handler: Handler) -> Handler:
     async def answered(self, body: bytes, context: grpc.aio.ServicerContext) -> bytes:
         try:
             with self._intake.held(len(body)):
-                try:
-                    request = await computed(len(body), kind.FromString, body)
-                except DecodeError:
-                    raise bad_request(f"the request is not a {kind.__name__}", "send the protocol's message") from None
+                request = await _read(kind, body)
                 made = await handler(self, request, context)
             return made if isinstance(made, bytes) else made.SerializeToString()
         except Refused as error:
@@ -151,10 +156,7 @@ class _Service:
         kind, made = MESSAGES["ModelInferRequest"], MESSAGES["ModelStreamInferResponse"]()
         try:
             with self._intake.held(len(body)):
-                try:
-                    request = await computed(len(body), kind.FromString, body)
-                except DecodeError:
-                    raise bad_request(f"the request is not a {kind.__name__}", "send the protocol's message") from None
+                request = await _read(kind, body)
                 made.infer_response.id = request.id
                 answer, _ = await self._inferred(request, context)
                 await computed(len(answer), made.infer_response.ParseFromString, answer)

@@ -42,7 +42,7 @@ class Engine:
         self._thread.start()
 
     def close(self, patience: float) -> None:
-        """Ends the thread after its step, for which it waits at most so many seconds."""
+        """Ends the thread after its step, and waits for this at most `patience` seconds."""
         self._added.put(None)
         self._thread.join(patience)
 

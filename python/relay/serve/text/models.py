@@ -32,5 +32,5 @@ class TextModel:
         return self._engine.stream(self.model.member(request.prompt, **how))
 
     def close(self, patience: float) -> None:
-        """Ends the thread that generates, for which it waits at most so many seconds."""
+        """Ends the thread that generates, and waits for this at most `patience` seconds."""
         self._engine.close(patience)

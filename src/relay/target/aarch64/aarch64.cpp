@@ -15,7 +15,7 @@
 namespace relay::target {
 
 // The rows named after a version of the architecture are for processors without one of their own. neoverse-n1 has
-// LLVM's name of the core that it is made from: LLVM's schedule for its own name begins so many loads early that the
+// LLVM's name of the core that it is made from: LLVM's schedule for its own name begins loads too early, so that the
 // sums of a convolution are moved between registers and to the stack.
 static const Row rows[] = {
     {"armv8-a", "generic", "neon", 16, 1, 1.8, 34, 34, 22.7, 64, 64, 44.8, 32, 1024, 1024, 20, 8, 4},

@@ -1,4 +1,5 @@
-// Kernels as a shared library, loaded by the system and by the loader of static programs (runtime/functions/elf_image.h).
+// Kernels as a shared library. Two loaders load it: the system's, and that of static programs
+// (runtime/functions/elf_image.h).
 #include <dlfcn.h>
 
 #include <fstream>
