@@ -129,27 +129,27 @@ target_link_libraries(relay_without_vm PRIVATE relay_runtime_aot)
 set_target_properties(relay_without_vm PROPERTIES LINKER_LANGUAGE CXX)
 
 if(TARGET relay_fuzz_schedules)
-  # The schedule fuzzer in short form: 1,000 cases. `make test-long` runs many more, these among them.
-  foreach(first 1 501)
-    relay_add_test(fuzz_schedules.from${first} 20 relay_fuzz_schedules --seed ${first} --cases 500)
+  # The schedule fuzzer in short form: 400 cases. `make test-long` runs many more, these among them.
+  foreach(first 1 201)
+    relay_add_test(fuzz_schedules.from${first} 8 relay_fuzz_schedules --seed ${first} --cases 200)
   endforeach()
   # Groups for several calls at once; a tenth as fast with sanitizers.
   if(RELAY_SANITIZE)
-    set(batched_cases 150)
+    set(batched_cases 100)
   else()
-    set(batched_cases 500)
+    set(batched_cases 200)
   endif()
-  relay_add_test(fuzz_schedules.batched 20 relay_fuzz_schedules --batched --cases ${batched_cases})
+  relay_add_test(fuzz_schedules.batched 16 relay_fuzz_schedules --batched --cases ${batched_cases})
   # Cases that it once failed.
   foreach(seed 5550 7772 23450 65419 68161 83559 85231)
     relay_add_test(fuzz_schedules.seed${seed} 1 relay_fuzz_schedules --seed ${seed} --cases 1)
   endforeach()
 endif()
 
-# The same of the program fuzzer: 500 programs.
+# The same of the program fuzzer: 200 programs.
 if(TARGET relay_fuzz_programs)
-  foreach(first 1 251)
-    relay_add_test(fuzz_programs.from${first} 30 relay_fuzz_programs --seed ${first} --cases 250)
+  foreach(first 1 101)
+    relay_add_test(fuzz_programs.from${first} 13 relay_fuzz_programs --seed ${first} --cases 100)
   endforeach()
 endif()
 
@@ -159,14 +159,14 @@ if(TARGET relay_fuzz_integers)
   set_tests_properties(fuzz_integers PROPERTIES TIMEOUT 900)
 endif()
 
-# 300 programs, each compiled after a random order of passes and after one pass alone; `make test-passes` runs 100,000.
+# 150 programs, each compiled after a random order of passes and after one pass alone; `make test-passes` runs 100,000.
 if(TARGET relay_fuzz_passes)
-  relay_add_test(fuzz_passes 30 relay_fuzz_passes --cases 300)
+  relay_add_test(fuzz_passes 10 relay_fuzz_passes --cases 150)
 endif()
 
 # Random networks for all targets, lowered only; `make test-long` lowers 3,000.
 if(TARGET relay_fuzz_networks)
-  relay_add_test(fuzz_networks 15 relay_fuzz_networks --cases 60)
+  relay_add_test(fuzz_networks 12 relay_fuzz_networks --cases 20)
 endif()
 
 # The examples that are C and C++ programs, as their readers build them.

@@ -37,8 +37,10 @@ static AttrValue list_attr(nb::handle list, const std::string& name, int depth) 
   IntLists lists;
   Dims dims;
   size_t count = 0;
+  const Py_ssize_t length = PyObject_Size(list.ptr());  // -1 with an error if it has none: a generator
+  if (length < 0) PyErr_Clear();
   for (nb::handle item : nb::iter(list)) {
-    if (++count > longest)
+    if (++count > longest || length > static_cast<Py_ssize_t>(longest))
       throw CompileError({Diagnostic{DiagnosticKind::limit_exceeded,
                                      format("attribute '{}' has more than {} elements", name, longest),
                                      {},

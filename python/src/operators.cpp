@@ -111,6 +111,8 @@ static nb::list operators() {
     one["name"] = def->name, one["doc"] = def->doc, one["fusion"] = op::name(def->fusion), one["inputs"] = inputs,
     one["differentiable"] = def->gradient || def->definition, one["is_extension"] = def->is_extension,
     one["attributes"] = attributes;
+    one["accuracy"] = def->accuracy ? nb::object(nb::make_tuple(def->accuracy->float32, def->accuracy->float64))
+                                    : nb::object(nb::none());
     nb::list examples;
     for (const op::Example& example : def->examples)
       if (!example.bench) examples.append(nb::make_tuple(example.inputs, example.attrs));

@@ -209,7 +209,7 @@ class Prover {
       else
         prove("symbolic", c.name, [&] { return render(open.errors()); });
     }
-    half(c, inputs);
+    other_types(c, inputs);
     sizes(i);
     axes(c, inputs, want);
   }
@@ -239,17 +239,22 @@ class Prover {
     });
   }
 
-  void half(const ExampleCase& c, const Tensors& inputs) {
+  void other_types(const ExampleCase& c, const Tensors& inputs) {
     if (!any_float(c.inputs)) return;
-    for (DType dtype : {DType::float16(), DType::bfloat16(), DType::float64()}) {
-      prove("half", format("{} in {}", c.name, dtype.str()), [&]() -> Problem {
-        std::optional<ExampleCase> other = in_float_type(c, dtype);
+    for (auto [column, dtype] : {std::pair("float16", DType::float16()),
+                                 {"bfloat16", DType::bfloat16()},
+                                 {"float64", DType::float64()},
+                                 {"int8", DType::int8()}}) {
+      if (!wanted(column)) continue;
+      const std::optional<ExampleCase> other = in_type(c, dtype);
+      if (!other && dtype.is_int()) {
+        ++cells_[column].refused;
+        continue;
+      }
+      prove(column, c.name, [&]() -> Problem {
         if (!other) return "refused";
         if (Problem p = typed(*other); !p.empty()) return p;
-        Tensors values;
-        const ir::Types types = flat(other->inputs);
-        for (size_t k = 0; k < inputs.size(); ++k)
-          values.push_back(inputs[k].cast(ir::as<ir::TensorType>(types[k])->dtype));
+        const Tensors values = in_types_of(*other, inputs);
         const Result<Tensors> want = evaluated(eval::function(*other), values);
         if (!want) return render(want.errors());
         const Result<Executable> executable = executable_of(build_call(*other, target("native")), "native");
@@ -431,6 +436,12 @@ class Prover {
   }
 
   // Records the reasons that follow from the operator itself.
+  // True for functions of one or two numbers without attributes, element by element.
+  bool is_function_of_floats() const {
+    return (def_.fusion == op::Fusion::Elementwise || def_.fusion == op::Fusion::Broadcast) && !def_.attrs_type &&
+           !def_.inputs.empty() && def_.inputs.size() <= 2 && !def_.inputs[0].is_tuple;
+  }
+
   void reasons() {
     bool floats_in = false, floats_out = false, inputs = false, sizes = false, axes = false, several = true,
          reads = def_.by_executor, storage = true;
@@ -447,8 +458,12 @@ class Prover {
     }
     if (def_.attrs_type)
       for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
-    for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "half"})
+    for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "float16", "bfloat16", "float64", "int8"})
       because(column, "no float inputs", !floats_in);
+    because("int8", "refused by the relation", cells_["int8"].refused > 0);
+    because("accuracy", "no float inputs", !floats_in), because("accuracy", "no float results", !floats_out);
+    because("accuracy", "reads no values", !reads);
+    because("accuracy", "no function of floats", !is_function_of_floats());
     for (const char* column : {"empty", "one", "rank0", "symbolic", "symbolic_gradient"})
       because(column, "no sizes", !sizes);
     for (const char* column : {"empty", "one", "rank0", "symbolic"})

@@ -12,6 +12,7 @@ proofs that go wrong and cells that were proven before.
 import argparse
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -87,6 +88,18 @@ def compare_with_oracles(rows, edges=False):
         cell["failures"] += [f"{case['name']}: {problem}"] if problem else []
         cell["proved"] += not problem
     return said
+
+
+def sweep_exponents(rows, jobs):
+    """Adds the column accuracy."""
+    import accuracy
+
+    swept = [name for name in accuracy.BOUNDS if name in rows]
+    with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
+        for found in pool.map(functools.partial(accuracy.sweep, False), [[name] for name in swept]):
+            for name, problems in found.items():
+                proved = len(accuracy.TYPES) - len(problems)
+                rows[name]["cells"]["accuracy"] = {"proved": proved, "reason": "", "failures": problems}
 
 
 def timed_operators():
@@ -219,6 +232,8 @@ def main():
     rows = prove(options.only or ".*", options.jobs, ["--columns", options.columns] if options.columns else [])
     if not rows:
         sys.exit(f"no operator is named {options.only}")
+    if not options.columns or "accuracy" in options.columns:
+        sweep_exponents(rows, options.jobs)
     if options.columns:
         return write_columns(rows, options.columns.split(","))
     said = compare_with_oracles(rows, options.edges)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <random>
 #include <set>
 
 #include "relay/scalar/simplify.h"
@@ -121,11 +122,31 @@ std::optional<ExampleCase> with_inputs(const ExampleCase& c, Types inputs) {
   return out;
 }
 
-std::optional<ExampleCase> in_float_type(const ExampleCase& c, DType dtype) {
+std::optional<ExampleCase> in_type(const ExampleCase& c, DType dtype) {
   auto changed = [&](const TensorType& t) {
     return ir::tensor_type(t.shape, t.dtype == DType::float32() ? dtype : t.dtype);
   };
   return with_inputs(c, mapped(c.inputs, changed));
+}
+
+Tensors in_types_of(const ExampleCase& c, const Tensors& inputs) {
+  const Types types = flat(c.inputs);
+  std::mt19937_64 random(1);
+  Tensors out;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const DType dtype = as<TensorType>(types[k])->dtype;
+    if (!inputs[k].dtype().is_float() || dtype.is_float()) {
+      out.push_back(inputs[k].cast(dtype));
+      continue;
+    }
+    const double low = c.example->ranges.empty() ? c.example->low : c.example->ranges[k].first;
+    const double greatest = std::ldexp(1, dtype.bits - 1) - 1;
+    std::uniform_int_distribution<int64_t> draw(low < 0 ? -greatest - 1 : std::ceil(low), greatest);
+    Tensor t = Tensor::empty(inputs[k].shape(), dtype);
+    for (int64_t i = 0; i < t.elements(); ++i) t.set(i, draw(random));
+    out.push_back(std::move(t));
+  }
+  return out;
 }
 
 std::optional<ExampleCase> of_scalars(const ExampleCase& c) {

@@ -18,8 +18,11 @@ bool any_float(const ir::Types& types);
 
 // The same call on inputs of other types, with the type from the relation; nullopt if it refuses.
 std::optional<ExampleCase> with_inputs(const ExampleCase& c, ir::Types inputs);
-// float32 inputs in another float type.
-std::optional<ExampleCase> in_float_type(const ExampleCase& c, DType dtype);
+// The call with inputs of another type in place of float32.
+std::optional<ExampleCase> in_type(const ExampleCase& c, DType dtype);
+// The inputs converted to the types of `c`. If these are integers in place of floats, they are drawn from the whole
+// range of the type instead, without negative numbers (without 0) if the example has none.
+Tensors in_types_of(const ExampleCase& c, const Tensors& inputs);
 // The call with every tensor a scalar.
 std::optional<ExampleCase> of_scalars(const ExampleCase& c);
 // The example with each size in turn set to `size`, wherever it occurs: by its variable in the symbolic form, else by

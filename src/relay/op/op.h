@@ -71,6 +71,13 @@ struct Adjoint {
   const ir::Expr& gradient;
 };
 
+// The greatest error of a function of one or two floats, in units in the last place (ULP) of the exact result rounded
+// to the element type. Results of float16 and bfloat16 are those of float32, rounded. test/ops/accuracy.py checks it
+// over all exponents.
+struct Accuracy {
+  double float32, float64;
+};
+
 // A call that the relation must refuse with this constraint.
 struct Reject {
   std::vector<std::string> inputs;
@@ -115,6 +122,7 @@ struct OpDef {
   std::string oracle;
   std::vector<Example> examples;
   std::vector<Reject> rejects;
+  std::optional<Accuracy> accuracy = {};
 };
 
 // The definition in an operator file: the same with typed attributes.

@@ -52,7 +52,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   if (unifier_.too_large()) {
     if (std::exchange(reported_too_large_, true)) return;
     report(DiagnosticKind::nesting_too_deep, format("the type of {} is too large", what), span,
-           format("types may be nested {} levels deep", Unifier::depth_limit));
+           Unifier::limits());
     return;
   }
   if (concerns_error(expected) || concerns_error(found)) return;
@@ -181,7 +181,7 @@ Type Inference::checked_size(Type type, const Span& span) {
   if (unifier_.deep(type)) return type;
   if (!std::exchange(reported_too_large_, true))  // types composed from it are large too
     report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
-           format("types may be nested {} levels deep", Unifier::depth_limit));
+           Unifier::limits());
   return unifier_.error_type();
 }
 

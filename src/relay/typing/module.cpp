@@ -134,7 +134,7 @@ bool Inference::finish(bool keep_types) {
     if (!known) {
       if (!std::exchange(reported_too_large_, true))
         report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", e->span,
-               format("types may be nested {} levels deep", Unifier::depth_limit));
+               Unifier::limits());
       break;
     }
     Type hole = unifier_.first_hole(known);

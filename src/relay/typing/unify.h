@@ -61,6 +61,10 @@ class Unifier {
   // Limits: deeper or larger types are refused.
   static constexpr int depth_limit = 200;
   static constexpr int64_t size_limit = 1 << 18;
+  // The help of a diagnostic about a type beyond the limits.
+  static std::string limits() {
+    return format("types may be nested {} levels deep, and have {} parts", depth_limit, size_limit);
+  }
 
  private:
   struct Budget {

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from programs import ROOT
 
 BENCH = ROOT / "bench"
@@ -21,6 +22,7 @@ def in_bench(script, *arguments):
     subprocess.run([sys.executable, "-c", script, *map(str, arguments)], cwd=BENCH, check=True)
 
 
+@pytest.mark.slow
 def test_the_page_has_all_sections(tmp_path):
     script = f"""{ROW}
 import pathlib, sys

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 from programs import ROOT
 
 BENCH = ROOT / "bench"
@@ -42,6 +43,7 @@ def test_first_calls_without_tracing():
     ]
 
 
+@pytest.mark.slow
 def test_the_page_has_all_tables(tmp_path):
     """In a process of its own: the program sets Inductor's environment."""
     script = """if True:

@@ -42,6 +42,7 @@ def test_old_programs():
         assert re.search(rf"{file.name}::\S+ PASSED", done.stdout), f"no test of {file.name} passed"
 
 
+@pytest.mark.slow
 def test_pytest_under_compat(tmp_path):
     (tmp_path / "test_it.py").write_text(
         "import tvm, tvm.testing\n"

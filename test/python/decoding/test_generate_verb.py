@@ -39,6 +39,7 @@ def test_the_text_and_the_second_process(tmp_path):
     assert "from the cache" in generated(path, "--prompt", PROMPT, "-n", 1).stderr  # the same contents
 
 
+@pytest.mark.slow
 def test_a_folder_and_its_options(tmp_path):
     folder = folder_path()
     made = generated(
@@ -55,6 +56,7 @@ def test_a_folder_and_its_options(tmp_path):
     assert stopped.stdout.rstrip("\n") == drawn.stdout[: drawn.stdout.index(drawn.stdout[3:5])].rstrip("\n")
 
 
+@pytest.mark.slow
 def test_a_prompt_from_stdin_and_no_messages():
     words = [str(PROGRAM), "-q", "generate", str(folder_path()), "-n", "3"]
     made = subprocess.run(words, input=PROMPT, capture_output=True, text=True, timeout=300)
@@ -62,6 +64,7 @@ def test_a_prompt_from_stdin_and_no_messages():
     assert made.stdout == generated(folder_path(), "-p", PROMPT, "-n", 3).stdout
 
 
+@pytest.mark.slow
 def test_problems_are_told_with_their_place(tmp_path):
     (tmp_path / "m.gguf").write_bytes(b"GGUF\3\0\0\0" + b"\1" + b"\0" * 7)
     for words, said in (

@@ -30,7 +30,11 @@ def divided(network, mesh, **options):
 
 @pytest.mark.parametrize(
     "network, shardings",
-    [(divided_training.mlp, MLP_TENSOR), (divided_training.cnn, CNN_TENSOR), (divided_training.gpt, GPT_TENSOR)],
+    [
+        (divided_training.mlp, MLP_TENSOR),
+        (divided_training.cnn, CNN_TENSOR),
+        pytest.param(divided_training.gpt, GPT_TENSOR, marks=pytest.mark.slow),
+    ],
     ids=["mlp", "cnn", "gpt"],
 )
 def test_layouts(network, shardings):

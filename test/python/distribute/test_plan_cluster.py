@@ -75,6 +75,7 @@ def test_plans():
     assert smaller[0].seconds >= fits[0].seconds
 
 
+@pytest.mark.slow
 def test_command(capsys):
     assert command.plan_cluster(["llama-3-8b", "--devices", "64", "--batch", "256", "--best", "2"]) == 0
     written = capsys.readouterr().out.splitlines()

@@ -160,10 +160,12 @@ class Page:
             self.path.write_text("\n".join(self.lines) + "\n")
 
 
-# Pages that take 6 to 45 seconds of CPU each: `make test-slow` executes them.
+# Pages that take 4 to 45 seconds of CPU each: `make test-slow` executes them.
 LONG_PAGES = {
     ROOT / f"docs/{name}.md"
-    for name in "distributed-training from-tvm generate hub pytorch quantisation serving training tuning".split()
+    for name in (
+        "c-projects distributed-training from-tvm generate hub pytorch quantisation serving training tuning use-from-c"
+    ).split()
 }
 
 

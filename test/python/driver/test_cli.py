@@ -513,6 +513,7 @@ def test_doctor():
         assert word in done.stdout
 
 
+@pytest.mark.slow
 def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
     monkeypatch.setenv("RELAY_CACHE", str(tmp_path))
     done = cli("doctor", "--calibrate")

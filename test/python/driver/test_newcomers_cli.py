@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import CONV, DENSE, PROGRAM, cli, fails, needs_program, onnx_model
 
 import relay
@@ -150,7 +151,7 @@ def written(net, folder, form, batch=2):
 
 @pytest.mark.parametrize(
     ("form", "options"),
-    [("exported", []), ("scripted", ["--shape", "x=2,4"]), pytest.param("traced", [], marks=pytest.mark.slow)],
+    each_nth(3, [("exported", []), ("scripted", ["--shape", "x=2,4"]), ("traced", [])]),
 )
 def test_a_model_of_pytorch_runs(net, tmp_path, form, options):
     import torch
@@ -162,12 +163,14 @@ def test_a_model_of_pytorch_runs(net, tmp_path, form, options):
     np.testing.assert_allclose(result, net(torch.ones(2, 4)).detach().numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_model_of_pytorch_is_compiled_to_a_file(net, tmp_path):
     path = written(net, tmp_path, "exported")
     assert cli("compile", path, "-o", tmp_path / "net.rart", timeout=300).returncode == 0
     assert relay.load(tmp_path / "net.rart")(np.ones((2, 4), np.float32)).shape == (2, 3)
 
 
+@pytest.mark.slow
 def test_a_scripted_model_of_pytorch_asks_for_shapes(net, tmp_path):
     said = fails("R0601", "run", written(net, tmp_path, "scripted"), "--no-cache", timeout=300)
     assert "does not contain the shapes of its inputs: x" in said and "--shape x=" in said

@@ -224,6 +224,7 @@ def test_every_recorded_decision_is_used(program, tmp_path):
 
 
 @needs_program
+@pytest.mark.slow
 def test_killed_and_resumed(program, tmp_path):
     records = tmp_path / "tuning.db"
 

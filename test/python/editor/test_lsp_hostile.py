@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from editor import Refused, corpus, editor
+from forms import each_nth
 from programs import PROGRAM, ROOT, needs_program
 
 pytestmark = needs_program
@@ -64,12 +65,13 @@ def test_programs_that_are_cut_or_miss_a_part():
         assert client.server.poll() is None
 
 
-def test_every_prefix_of_a_program():
+@pytest.mark.parametrize("step", each_nth(2, [23, 3]))
+def test_prefixes_of_a_program(step):
     text = (ROOT / "src/relay/text/testdata/data.relay").read_text()
     rng = random.Random(7)
     with editor() as client:
         client.open("")
-        for end in range(0, len(text), 3):
+        for end in range(0, len(text), step):
             client.change(text[:end])
             lines = text[:end].split("\n")
             ask_everything(client, text, {"line": len(lines) - 1, "character": len(lines[-1])})

@@ -356,6 +356,49 @@ def test_one_parameter_by_name_or_position():
     close(relay.compile(by_name)(*arrays), torch_gradients(torch_energy, arrays)[1][1])
 
 
+X = relay.var("x", shape=(3,))
+
+
+def nodes(module):
+    found = []
+    relay.analysis.post_order_visit(module["main"], found.append)
+    return len(found)
+
+
+def chained(depth):
+    """A pair of numbers, each made of both numbers of the pair before."""
+    pair = relay.Tuple([relay.op.sin(X), relay.op.cos(X)])
+    for _ in range(depth):
+        first, second = relay.TupleGetItem(pair, 0), relay.TupleGetItem(pair, 1)
+        pair = relay.Tuple([relay.op.add(first, second), relay.op.multiply(first, second)])
+    return relay.module(relay.op.sum(relay.TupleGetItem(pair, 0)))
+
+
+def inside(depth, others):
+    """A number inside of that many pairs: each has the pair before, and the other field that others(pair) makes."""
+    value = relay.op.sin(X)
+    for _ in range(depth):
+        value = relay.Tuple([others(value), value])
+    for _ in range(depth):
+        value = relay.TupleGetItem(value, 1)
+    return relay.module(relay.op.sum(value))
+
+
+@pytest.mark.parametrize("make", [chained, lambda depth: inside(depth, lambda value: relay.op.sin(X))],
+                         ids=["one after the other", "one in the other"])  # fmt: skip
+def test_gradients_of_pairs_grow_with_the_program(make):
+    short, long = (nodes(relay.value_and_grad(make(depth))) for depth in (40, 160))
+    assert long <= 4.5 * short
+
+
+def test_gradients_of_pairs_of_one_value_twice():
+    """The type has two parts for each one of the pair before, and the gradient has no more; far more are refused."""
+    few, many = (nodes(relay.value_and_grad(inside(depth, lambda value: value))) for depth in (4, 8))
+    assert many <= 18 * few
+    with pytest.raises(relay.errors.CompileError, match="R0105.*\n(.*\n)*.*levels deep, and have 262144 parts"):
+        relay.value_and_grad(inside(30, lambda value: value))
+
+
 def test_what_cannot_be():
     x = var("x", 3)
     with pytest.raises(ValueError, match="the result must be one float, but is a Tensor"):

@@ -57,6 +57,7 @@ def test_what_is_left_is_computed_as_what_is_not():
 
 
 @pytest.mark.parametrize("shapes", [None, {"x": (1, 2040)}])
+@pytest.mark.slow
 def test_many_large_constants_of_few_bytes(shapes, tmp_path):
     built = sums(40, 2040)
     assert len(built.SerializeToString()) < 2500

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pytest
 import relay.testing
 
 import relay
@@ -32,5 +33,6 @@ def chain(calls: int) -> relay.IRModule:
     return relay.IRModule.from_expr(relay.Function([x], out))
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_nodes():
     assert optimised(chain(100_000), 3) < 10

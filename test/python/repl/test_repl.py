@@ -208,6 +208,7 @@ def test_odd_texts(text, responded):
     assert status == 1 and err.startswith("error")
 
 
+@pytest.mark.slow
 def test_a_computation_that_fails_alone(responded):
     _, out, err = responded("def @f(%x: int32) -> int32 { add(1, @f(%x)) }\n@f(1)\nadd(1, 1)\n")
     assert "error[R0405]" in err and out.endswith("2 : int32\n")

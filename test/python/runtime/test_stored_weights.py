@@ -4,6 +4,7 @@ little else."""
 import sys
 
 import pytest
+from forms import each_nth
 
 pytest.importorskip("torch")
 from programs import ROOT, cli_json
@@ -19,7 +20,7 @@ def model(request, tmp_path_factory):
     return networks.write(request.param, tmp_path_factory.mktemp("networks"))[0]
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", each_nth(3, TARGETS))
 def test_weights_are_padded_by_a_tenth_at_most(model, target, tmp_path):
     """Packing fills up the last block of rows: 10 results of a layer become two vectors of 8, or one of 16."""
     report = cli_json("compile", model, "--target", target, "-o", tmp_path / "model.rart", "--json")

@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 from relay.serve.server import bound_socket
 from served import SLOW, SOFTMAX, command, serving
 
@@ -175,6 +176,7 @@ def fails(*arguments):
     return done.stderr
 
 
+@pytest.mark.slow
 def test_servers_that_cannot_start(models, tmp_path):
     soft = models / "soft.rart"
     assert "no file or folder" in fails(tmp_path / "none.onnx")

@@ -129,6 +129,7 @@ def test_functions_that_call_themselves():
     refused(graph([placeholder("x", 2), node("y", "PartitionedCall", "x", f=Func("f"))], [own]), "nested more than")
 
 
+@pytest.mark.slow
 def test_functions_that_grow():
     """Each function calls the next one twice."""
     functions = [

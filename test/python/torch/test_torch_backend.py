@@ -447,6 +447,14 @@ def test_logs():
     assert "RELAY_LOGS is `fallback`" in said["fallback"]
 
 
+def test_views_alone_in_pytorch_are_said_to_be_views():
+    """A message about "0 of the 14 operators" would contradict itself."""
+    torch._dynamo.reset()
+    program = torch.compile(lambda x: torch.as_strided(x.t().relu().exp(), (2, 2), (1, 3)).sin().cos(), backend="relay")
+    with pytest.warns(relay.torch.FallbackWarning, match="^no operators except some views of the inference graph run"):
+        program(torch.randn(4, 4))
+
+
 def test_explanations():
     model = torch.nn.Linear(4, 3)
     found = relay.torch.explain(model, torch.randn(2, 4))

@@ -129,6 +129,15 @@ ir::Exprs gradient(Slopes f, const Adjoint& of) {
   return {grad::summed_to(both[0], x, of.output), grad::summed_to(both[1], y, of.output)};
 }
 
+const struct {
+  const char* name;
+  Accuracy bound;
+} bounds[] = {
+    {"add", {0.5, 0.5}},        {"divide", {0.5, 0.5}}, {"floor_divide", {1.5, 1.5}}, {"floor_mod", {0.5, 0.5}},
+    {"maximum", {0, 0}},        {"minimum", {0, 0}},    {"mod", {0, 0}},              {"multiply", {0.5, 0.5}},
+    {"power", {0.51, 0.85}},    {"subtract", {0.5, 0.5}},                             {"trunc_mod", {0, 0}},
+};
+
 Result<Type> infer(const Row& row, const Types& in) {
   RELAY_ASSIGN(const TensorType* lhs, tensor_input(in, 0, "lhs"));
   RELAY_ASSIGN(const TensorType* rhs, tensor_input(in, 1, "rhs"));
@@ -167,6 +176,8 @@ OpDef operator_of(const Row& row) {
   for (const auto& [name, slope] : slopes)
     if (std::string(row.name) == name)
       def.gradient = [f = slope](const Attrs&, const Adjoint& of) { return gradient(f, of); };
+  for (const auto& [name, bound] : bounds)
+    if (std::string(row.name) == name) def.accuracy = bound;
   std::string t = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   auto example = [&](std::string lhs, std::string rhs, std::vector<std::string> symbolic) {
     for (std::string& s : symbolic) s += t;

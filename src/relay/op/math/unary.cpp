@@ -96,6 +96,50 @@ const struct {
     {"trunc", nullptr},
 };
 
+const struct {
+  const char* name;
+  Accuracy bound;
+} bounds[] = {
+    {"abs", {0, 0}},
+    {"acos", {2, 3}},
+    {"acosh", {3, 3}},
+    {"asin", {2.5, 3}},
+    {"asinh", {3.5, 3.5}},
+    {"atan", {1.1, 1}},
+    {"atanh", {3, 3}},
+    {"ceil", {0, 0}},
+    {"copy", {0, 0}},
+    {"cos", {0.6, 2}},
+    {"cosh", {3, 3}},
+    {"erf", {2, 1.4}},
+    {"erfc", {4, 6}},
+    {"exp", {1.1, 1}},
+    {"expm1", {2, 2}},
+    {"fast_erf", {2, 1.4}},
+    {"fast_exp", {1.1, 1}},
+    {"fast_tanh", {2.6, 1.4}},
+    {"floor", {0, 0}},
+    {"log", {1.1, 1}},
+    {"log10", {3, 3}},
+    {"log1p", {2, 2}},
+    {"log2", {3, 3}},
+    {"negative", {0, 0}},
+    // The error of data / sqrt(2), times the slope of erfc, which grows with the square of data.
+    {"nn.gelu", {110, 800}},
+    {"nn.relu", {0, 0}},
+    {"nn.softplus", {3, 3}},
+    {"round", {0, 0}},
+    {"rsqrt", {1.5, 1.5}},
+    {"sigmoid", {3, 3}},
+    {"sign", {0, 0}},
+    {"sin", {0.6, 2}},
+    {"sinh", {4, 4}},
+    {"sqrt", {0.5, 0.5}},
+    {"tan", {0.6, 4}},
+    {"tanh", {2.6, 1.4}},
+    {"trunc", {0, 0}},
+};
+
 template <UnaryOp op>
 Expr plain(const Expr& x) {
   return unary(op, x);
@@ -296,6 +340,8 @@ OpDef operator_of(const Row& row) {
       def.gradient = [f = slope](const Attrs&, const Adjoint& of) -> ir::Exprs {
         return {f ? f(of.inputs[0], of.output, of.gradient) : Value()};
       };
+  for (const auto& [name, bound] : bounds)
+    if (std::string(row.name) == name) def.accuracy = bound;
   std::string type = row.takes == Takes::Bools ? " bool" : row.takes == Takes::Integers ? " int32" : "";
   for (const char* name : {"erfc", "expm1", "log1p", "nn.gelu", "nn.softplus"})
     def.is_extension |= std::string(row.name) == name;
