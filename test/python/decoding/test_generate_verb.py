@@ -78,6 +78,7 @@ def test_problems_are_told_with_their_place(tmp_path):
     assert generated(folder_path(), "--top-p", 3).returncode == 2
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_with_the_figures():
     words = [str(PROGRAM), "generate", str(folder_path()), "--prompt", "a", "--max-tokens", "250", "--temperature", "1"]
     words += ["--seed", "2", "--stop", "never"]

@@ -63,6 +63,7 @@ def test_a_prompt_that_is_fed_in_parts(decoder, monkeypatch):
     close(got[1], logits_of("qwen2", tokens[1:, :8])[0, -1])
 
 
+@pytest.mark.slow
 def test_positions_beyond_the_first_128(decoder):
     """Attention reads a multiple of 128 positions."""
     tokens = np.random.default_rng(5).integers(3, 131, (1, 300))

@@ -5,6 +5,7 @@ import os
 import pathlib
 
 import numpy as np
+import pytest
 from relay.distribute import rules
 from relay.distribute.collectives import COMBINE, tree
 
@@ -128,6 +129,7 @@ def check_examples(name):
     return checked
 
 
+@pytest.mark.slow
 def test_every_operator_in_parts():
     undivided, checked = [], 0
     for name in sorted(OPERATORS):

@@ -151,7 +151,9 @@ def written(net, folder, form, batch=2):
 
 @pytest.mark.parametrize(
     ("form", "options"),
-    each_nth(3, [("exported", []), ("scripted", ["--shape", "x=2,4"]), ("traced", [])]),
+    each_nth(
+        3, [pytest.param("exported", []), pytest.param("scripted", ["--shape", "x=2,4"]), pytest.param("traced", [])]
+    ),
 )
 def test_a_model_of_pytorch_runs(net, tmp_path, form, options):
     import torch
@@ -290,6 +292,7 @@ def tensorflow_files(tmp_path):
     return tmp_path / "graph", saved_model(tmp_path / "saved", content, *entry, {"w": weight})
 
 
+@pytest.mark.slow
 def test_tensorflow_models_run(tensorflow_files, tmp_path):
     for number, path in enumerate(tensorflow_files):
         result = tmp_path / f"out{number}.npz"

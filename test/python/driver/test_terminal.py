@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import DENSE, PROGRAM, ROOT, cli, cli_json, needs_program
 
 pytestmark = needs_program
@@ -143,6 +144,7 @@ def test_differences_are_coloured_on_a_terminal_only():
     assert "\x1b[31m-  %0 = nn.dense" in shown and "\x1b[32m+  %2 = fn" in shown, shown
 
 
+@pytest.mark.slow
 def test_progress_above_two_seconds(tmp_path):
     program = slow(tmp_path / "model.relay", layers=400)
     text = on_terminal("run", program, "--no-cache", until=b", 2 s")
@@ -269,6 +271,7 @@ def examples():
     return out
 
 
+@pytest.mark.slow
 def test_explain_shows_every_example():
     for code, name, sentence, example, remedy in examples():
         text = cli("explain", code).stdout
@@ -308,7 +311,7 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("one", examples(), ids=lambda one: one[0])
+@pytest.mark.parametrize("one", each_nth(3, examples()), ids=lambda one: one[0])
 def test_every_example_produces_its_code(one, files, tmp_path):
     code, _, _, example, _ = one
     if code.startswith("P"):

@@ -266,6 +266,7 @@ def test_mistakes(program, tmp_path):
 
 
 @needs_program
+@pytest.mark.slow
 def test_as_a_function(program, tmp_path):
     result = relay.tune(relay.parse(program.read_text()), budget="6s", records=tmp_path / "tuning.db", threads=1)
     assert result.gain >= 1 and not result.stopped

@@ -78,6 +78,7 @@ def test_prefixes_of_a_program(step):
             ask_everything(client, text, place_in(text[:end], rng))
 
 
+@pytest.mark.slow
 def test_deep_and_large_texts():
     with editor() as client:
         client.open("")

@@ -378,6 +378,7 @@ def test_few_outputs_are_not_scalars(outputs, size):
     np.testing.assert_array_equal(model(x), np.einsum("ncyxkl,ockl->noyx", windows, w))
 
 
+@pytest.mark.slow
 def test_compiling_takes_time_in_proportion():
     """Three times the layers: three times the time, and not nine. Chains that attention might begin with, many
     readers."""

@@ -6,6 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import EXAMPLES, PROGRAM, cli, close, weights
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
@@ -64,7 +65,7 @@ def test_tree_lstm(runner):
                 close(got, expected)
 
 
-@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("bound", each_nth(2, [False, True]))
 def test_tree_lstm_in_c_with_the_runtime_alone(tmp_path, bound):
     rng = np.random.default_rng(4)
     all_weights = weights(rng, *TREE_WEIGHTS)
@@ -277,7 +278,7 @@ def test_recursion_of_a_million(executor):
     assert relay.compile(relay.parse(text), executor=executor)(1_000_000) == 1_784_293_664  # modulo 2^32
 
 
-@pytest.mark.parametrize("executor", ["vm", "aot"])
+@pytest.mark.parametrize("executor", each_nth(2, ["vm", "aot"]))
 def test_long_lists_and_deep_recursion(executor):
     model = relay.compile(relay.parse(LISTS), executor=executor)
     n = 30_000
@@ -329,7 +330,7 @@ def @main(%n: int32) {
         model(1)
 
 
-@pytest.mark.parametrize("executor", ["vm", "aot"])
+@pytest.mark.parametrize("executor", each_nth(2, ["vm", "aot"]))
 def test_recursion_without_end_is_a_diagnostic(executor):
     text = """#[version = "0.0.5"]
 def @down(%n: int32) -> int32 { add(@down(subtract(%n, 1)), 1) }
@@ -340,7 +341,7 @@ def @main(%n: int32) { @down(%n) }
         model(1)
 
 
-@pytest.mark.parametrize("executor", ["vm", "aot"])
+@pytest.mark.parametrize("executor", each_nth(2, ["vm", "aot"]))
 def test_a_loop_of_ten_million_runs_in_constant_memory(executor):
     import resource
 

@@ -94,6 +94,7 @@ def check(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_the_interface_has_precise_types(check):
     assert "Success" in (said := check(PROGRAM)), said
 

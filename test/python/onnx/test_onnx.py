@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import ROOT
 
 onnx = pytest.importorskip("onnx")
@@ -78,7 +79,7 @@ def imported(model, inputs, path):
     return None
 
 
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("name", each_nth(3, OPERATORS))
 def test_operator(name, tmp_path):
     held = 0
     for case in examples()[name]:

@@ -18,6 +18,7 @@ def optimised(module: relay.IRModule, level: int) -> float:
     return time.process_time() - begin
 
 
+@pytest.mark.slow
 def test_a_network_of_fifty_layers():
     """ResNet-50's middle end takes 150 ms at most (74 ms on a core of an Intel Xeon, 117 ms on one of Zen 3)."""
     mod, params = relay.testing.resnet.get_workload(num_layers=50)

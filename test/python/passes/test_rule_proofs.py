@@ -181,6 +181,7 @@ def test_a_wrong_rule_has_a_counterexample(before, after, elements):
 
 
 @programs.needs_program
+@pytest.mark.slow
 def test_conditions_on_data_keep_their_meaning():
     a, b, c = z3.BitVecs("a b c", 64)
     program = programs.PROGRAM.with_name("relay_simplified_data")

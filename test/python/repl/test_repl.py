@@ -214,6 +214,7 @@ def test_a_computation_that_fails_alone(responded):
     assert "error[R0405]" in err and out.endswith("2 : int32\n")
 
 
+@pytest.mark.slow
 def test_c_and_exit_status():
     assert piped("", "-c", "add(1f, 2f)\n:type %_").stdout == "3. : float32\nfloat32\n"
     assert piped("", "-c", "nothing").returncode == 1

@@ -92,6 +92,7 @@ def test_results_and_memory(dense):
     assert report["launches"] >= 3 and report["uploads"] >= 6 and report["downloads"] >= 3
 
 
+@pytest.mark.slow
 def test_a_copy_larger_than_the_staging_memory():
     found = python(COMPARE, LARGE)
     assert found["same"] and found["report"]["wrong"] == []

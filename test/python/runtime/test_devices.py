@@ -289,6 +289,7 @@ def test_the_command_line_counts_copies(tmp_path):
     assert ", cpu:0 to cpu:1" in shown.stdout
 
 
+@pytest.mark.slow
 def test_networks_in_guarded_memory():
     """Nothing but the device's own operations touches its memory: everything else ends the process."""
     code = """

@@ -191,6 +191,7 @@ def test_a_module_of_pytorch_with_example_inputs(tmp_path):
         relay.compile(relay.parse(DENSE), (x,))
 
 
+@pytest.mark.slow
 def test_the_backend_is_found_without_an_import():
     """The environment that dev/setup leaves has the entry point."""
     pytest.importorskip("torch")

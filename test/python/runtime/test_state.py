@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from forms import each_nth
 from memory import allocated
 from programs import cli, needs_program
 
@@ -79,7 +80,7 @@ def test_what_is_computed_elsewhere_is_copied_back_and_the_report_says_why():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
-@pytest.mark.parametrize("executor", ["graph", "vm", "aot"])
+@pytest.mark.parametrize("executor", each_nth(3, ["graph", "vm", "aot"]))
 def test_a_thousand_steps_allocate_nothing_and_copy_no_cache(executor):
     """A step touches one row: with a cache of 64 MiB a copy a step would take more than 5 seconds and show as
     faults."""
@@ -146,7 +147,7 @@ def test_a_state_is_saved_restored_and_reset():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
-@pytest.mark.parametrize("executor", ["graph", "vm", "aot"])
+@pytest.mark.parametrize("executor", each_nth(3, ["graph", "vm", "aot"]))
 def test_a_thousand_steps_of_a_session_allocate_nothing(executor):
     options = {"executor": executor, "threads": 1, "donate": {"keys": 1}, "tier": "full"}
     session = relay.compile(relay.parse(DECODE), **options).session()

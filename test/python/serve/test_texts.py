@@ -257,6 +257,7 @@ def test_tokens_are_counted(server):
     assert [b - a for a, b in zip(before, after, strict=True)] == [usage["prompt_tokens"], usage["completion_tokens"]]
 
 
+@pytest.mark.slow
 def test_sigterm_waits_for_answers_and_then_cuts_them_off(folder):
     with serving(folder, "--max-tokens", "15000", "--drain", "1") as server:
         short = Events(server, "completions", prompt="the cat", max_tokens=30)
@@ -267,6 +268,7 @@ def test_sigterm_waits_for_answers_and_then_cuts_them_off(folder):
         assert server.process.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_models_that_cannot_be_served(tmp_path, folder, capfd):
     from relay.serve.__main__ import main
 

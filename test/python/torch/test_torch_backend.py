@@ -351,6 +351,7 @@ def test_dropout_in_training(programs):
     assert programs.count == 2
 
 
+@pytest.mark.slow
 def test_parts_of_a_tensor_that_each_have_a_gradient(monkeypatch):
     """Gradients of slices are joined, and what no slice reads gets 0."""
     modules, made = [], relay.torch.dynamo.compile_module
@@ -436,14 +437,14 @@ for logs in sys.argv[1:]:
 
 def test_logs():
     """Each setting in a process of its own, a fork of one that has imported PyTorch."""
-    settings = ["", "fallbacks", "fallbacks, graphs", "programs", "fallback"]
+    settings = ["", "fallbacks, graphs, programs", "fallback"]
     run = subprocess.run([sys.executable, "-W", "ignore", "-c", LOGS, *settings], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     said = dict(zip(settings, run.stderr.split("<<end>>\n"), strict=False))
     assert said[""] == ""
-    [line] = said["fallbacks"].splitlines()
-    assert line.startswith("relay.torch: 2 of the 4 operators of the inference graph run in PyTorch: ")
-    assert "graph of 2 operators is compiled" in said["fallbacks, graphs"] and "def @main" in said["programs"]
+    everything = said["fallbacks, graphs, programs"]
+    assert "relay.torch: 2 of the 4 operators of the inference graph run in PyTorch: " in everything
+    assert "graph of 2 operators is compiled" in everything and "def @main" in everything
     assert "RELAY_LOGS is `fallback`" in said["fallback"]
 
 

@@ -165,6 +165,7 @@ def test_functions_graph_breaks_and_control_flow(programs):
     assert len(programs) >= 2
 
 
+@pytest.mark.slow
 def test_any_number_of_modules(programs):
     for depth in range(1, 12):  # more than Dynamo compiles of one function
         model = torch.nn.Sequential(*[torch.nn.Linear(4, 4) for _ in range(depth)])

@@ -172,6 +172,7 @@ def test_a_layer_whose_keys_are_all_masked():
     same(got[~SEEN], wanted[~SEEN])
 
 
+@pytest.mark.slow
 def test_a_singular_matrix_is_pytorchs_error():
     """PyTorch checks singularity, next to the compiled part."""
     inverse = torch.compile(lambda x: torch.linalg.inv(x).sin() @ x.cos(), backend="relay")

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from forms import each_nth
 
 import relay
 
@@ -137,7 +138,7 @@ def boxes_of(count, seed=0):
 
 
 @pytest.mark.parametrize("threshold", [0.2, 0.5, 1 / 3])
-@pytest.mark.parametrize("count", [1, 40])
+@pytest.mark.parametrize("count", each_nth(3, [1, 40]))
 def test_nms(count, threshold):
     inputs = boxes_of(count), torch.rand(count)
     model = relay.compile(relay.from_pytorch(Called("nms", threshold), inputs))
@@ -153,7 +154,7 @@ def test_an_overlap_of_the_threshold_stays():
 
 
 @pytest.mark.parametrize("samples", [2, 0, -1])
-@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("aligned", each_nth(3, [False, True]))
 def test_roi_align(aligned, samples):
     data = torch.randn(2, 3, 12, 10)
     boxes = torch.cat([boxes_of(4), torch.tensor([[-300.0, -200, 400, 250], [3, 4, 3, 4], [9, 8, 2, 1]])])

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 import pytest
+from forms import each_nth
 
 import relay
 
@@ -147,11 +148,11 @@ class Steps(torch.nn.Module):
 AUTO = torch.export.Dim.AUTO
 
 
-@pytest.mark.parametrize("network, how, shapes", [
-    (Network, torch.jit.script, ({0: torch.export.Dim("batch")},)),
-    (Network, lambda m: torch.jit.trace(m, torch.ones(5, 4)), {"x": (AUTO, None)}),
-    (Steps, torch.jit.script, ({0: AUTO},)),
-])  # fmt: skip
+@pytest.mark.parametrize("network, how, shapes", each_nth(3, [
+    pytest.param(Network, torch.jit.script, ({0: torch.export.Dim("batch")},)),
+    pytest.param(Network, lambda m: torch.jit.trace(m, torch.ones(5, 4)), {"x": (AUTO, None)}),
+    pytest.param(Steps, torch.jit.script, ({0: AUTO},)),
+]))  # fmt: skip
 def test_one_compilation_for_all_sizes(network, how, shapes, tmp_path):
     torch.manual_seed(0)
     scripted = how(network().eval())
@@ -179,6 +180,7 @@ class Picture(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.slow
 def test_sizes_computed_of_sizes():
     traced = torch.jit.trace(Picture(), torch.rand(1, 2, 12, 18), check_trace=False)
     shapes = ({2: AUTO, 3: AUTO},)
@@ -296,6 +298,7 @@ class Pasted(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+@pytest.mark.slow
 def test_loops_that_append():
     torch.manual_seed(2)
     inputs = torch.rand(5, 4, 4), torch.tensor([[3.0, 2], [0, 4], [6, 8], [0, 1], [1, 1]])

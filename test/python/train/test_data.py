@@ -20,6 +20,7 @@ def test_epochs_and_seeds_differ_and_repeat():
     assert orders[5] == tuple(permuted(np.arange(50), 50, 1, 1))
 
 
+@pytest.mark.slow
 def test_every_sample_is_as_likely_at_every_place():
     """The chi-square statistic of 10 x 10 counts over 4,000 epochs: 81 degrees of freedom, below the 99.99 %
     quantile, 135."""

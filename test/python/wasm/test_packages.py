@@ -6,6 +6,7 @@ import subprocess
 import js_packages
 import numpy as np
 import pytest
+from forms import each_nth
 from programs import EXAMPLES, ROOT, cli, fails, needs_program
 from relay.run.build_module import bind_params_by_name
 
@@ -55,7 +56,7 @@ async function fails(run) {{
     return done.stdout
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("name", each_nth(3, WORKLOADS))
 def test_networks_compute_the_bits_of_this_machine(name, tmp_path):
     module, params = WORKLOADS[name]()
     relay.IRModule.from_expr(bind_params_by_name(module["main"], params)).save(tmp_path / "net.relay")
