@@ -99,11 +99,13 @@ class ScheduleGenerator {
   // Puts loops over blocks and threads in front of the loops of a root, or leaves it to tasks.
   void run_by_threads(const te::TensorNode& t, std::vector<lower::Loop>& loops) {
     if (random_.chance(25)) return;
-    std::vector<lower::Loop> blocks, threads;
+    std::vector<lower::Loop> blocks, serial, threads;
     for (const te::Axis& a : t.axes) {
       const int64_t each = random_.in(1, 3), count = random_.in(1, 4);
       if (random_.chance(60)) {
-        blocks.push_back({a.var->name, each * count, LoopKind::Block});
+        const bool strided = random_.chance(30);
+        (strided ? serial : blocks)
+            .push_back({a.var->name, each * count, strided ? LoopKind::Serial : LoopKind::Block});
         threads.push_back({a.var->name, each, LoopKind::Thread});
       } else if (random_.chance(50)) {
         blocks.push_back({a.var->name, each, LoopKind::Block});
@@ -113,6 +115,7 @@ class ScheduleGenerator {
     if (random_.chance(50)) std::reverse(threads.begin(), threads.end());
     for (lower::Loop& l : loops)
       if (l.kind == LoopKind::Parallel) l.kind = LoopKind::Serial;
+    blocks.insert(blocks.end(), serial.begin(), serial.end());
     blocks.insert(blocks.end(), threads.begin(), threads.end());
     loops.insert(loops.begin(), blocks.begin(), blocks.end());
   }

@@ -180,6 +180,20 @@ TEST(BlockSchedules, TailsAreNeitherReadNorStored) {
   }
 }
 
+// Places between loops over threads, serial loops in front of them, and neighbouring elements for neighbouring threads.
+TEST(BlockSchedules, OtherOrdersOfLoops) {
+  const TargetDesc target = gpu();
+  const Program p = transposed(imm(15), imm(21));
+  for (const char* loops : {"i0/4:block i1/8:block i0/2 i1/4:thread i0/1:unroll i1/1:unroll",
+                            "i0/8:block i0/4 i0/1:thread i1/4 i1/1:thread", "i1/2:block i0/4 i0/2:thread i1/1 i0/1"})
+    for (int level : {2, 3, 4}) {
+      const std::string text = format(
+          "rule by hand\nstage out: root\n  loops {}\nstage copy: at out.{} shared\n  loops i1/1:thread i0/1\n", loops,
+          level);
+      EXPECT_EQ(problem_of(drafted(p, target, text), p), "") << text;
+    }
+}
+
 // Without the barriers of the nest, the interpreter finds the race.
 TEST(BlockSchedules, LostBarrierIsFound) {
   const TargetDesc target = gpu();
@@ -206,13 +220,13 @@ TEST(BlockSchedules, Refusals) {
             "a block of stage 'out' has 4 threads and 128 bytes of shared memory; gpu allows 256 and 64");
   EXPECT_EQ(refused(target, "i0/2:thread", "i0/3:thread"),
             "loop i0/3 of stage 'out' is over threads, and does not divide the extent 4");
-  EXPECT_EQ(refused(target, "i0/2:thread i1/4:thread i0/1:unroll", "i0/2 i1/4:thread i0/1:unroll"),
-            "loop i1 of stage 'out' is over threads, but other loops are before it");
+  EXPECT_EQ(refused(target, "i1/8:block i0/2:thread", "i0/2:thread i1/8:block"),
+            "loop i1 of stage 'out' is over blocks, but other loops are before it");
   EXPECT_EQ(refused(target, "i0/4:block", "i0/4"),
             "loop i1 of stage 'out' is over blocks, but other loops are before it");
   EXPECT_EQ(refused(target, "at out.4 shared\n  loops i0/1:thread i1/1:thread", "at out.4 shared\n  loops i0/1 i1/1"),
             "stage 'copy' is shared, and all threads would store all of it");
-  EXPECT_EQ(refused(target, "at out.4 shared", "at out.3 shared"),
+  EXPECT_EQ(refused(target, "at out.4 shared", "at out.1 shared"),
             "stage 'copy' is shared by the threads of a block, and is computed outside of the loops over them");
 }
 
@@ -258,6 +272,36 @@ TEST(SharedTiles, Results) {
     p.symbols = {{m, sizes[0]}, {n, sizes[1]}, {k, sizes[2]}};
     EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
   }
+}
+
+// (x[m, k] - max(k) x) * sum(k) x
+Program normalised(Expr m, Expr k) {
+  te::Tensor x = te::placeholder("x", {m, k}, DType::float32());
+  auto reduced = [&](const char* name, te::Combiner combiner) {
+    return te::reduce(name, {m}, {k}, combiner, [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
+  };
+  te::Tensor top = reduced("top", te::Combiner::Max), sum = reduced("sum", te::Combiner::Sum);
+  return {{te::compute("out", {m, k}, [&](const Exprs& i) {
+    return ((*x)(i) - (*top)({i[0]})) * (*sum)({i[0]});
+  })}};
+}
+
+// A block for each row, whose threads reduce by a tree in shared memory.
+TEST(BlockRows, Results) {
+  const TargetDesc target = gpu();
+  for (int k : {64, 100, 300}) {
+    SCOPED_TRACE(k);
+    Program p = normalised(imm(3), imm(k));
+    const ScheduleDraft draft = drafted(p, target, "");
+    EXPECT_NE(draft.schedule.rule.find("a block for each row"), std::string::npos) << draft.schedule.rule;
+    EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+    const Expr rows = scalar::var("m"), columns = scalar::var("k");
+    p = normalised(rows, columns);
+    p.symbols = {{rows, 3}, {columns, k}};
+    EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
+  }
+  const Program small = normalised(imm(3), imm(8));  // few elements for a block
+  EXPECT_EQ(drafted(small, target, "").schedule.rule.find("a block"), std::string::npos);
 }
 
 }  // namespace

@@ -11,13 +11,19 @@ using scalar::floormod;
 using scalar::imm;
 using scalar::lt;
 
-static bool is_bound(const Loop& l) {
-  return l.kind == LoopKind::Parallel || l.kind == LoopKind::Block || l.kind == LoopKind::Thread;
+static bool is_thread(const Loop& l) { return l.kind == LoopKind::Thread; }
+
+size_t KernelBuilder::block_prefix() const {
+  const std::vector<Loop>& l = of(*root_).loops;
+  auto is_block = [](const Loop& loop) { return loop.kind == LoopKind::Parallel || loop.kind == LoopKind::Block; };
+  return static_cast<size_t>(std::find_if_not(l.begin(), l.end(), is_block) - l.begin());
 }
 
 size_t KernelBuilder::bound_prefix() const {
   const std::vector<Loop>& l = of(*root_).loops;
-  return static_cast<size_t>(std::find_if_not(l.begin(), l.end(), is_bound) - l.begin());
+  for (size_t level = l.size(); level > block_prefix(); --level)
+    if (is_thread(l[level - 1])) return level;
+  return block_prefix();
 }
 
 loop::Stmt KernelBuilder::block_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l,
@@ -46,50 +52,94 @@ loop::Stmt KernelBuilder::block_loop(const te::Tensor& stage, size_t level, cons
                     in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step), limit}); }));
 }
 
+loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
+  const std::vector<Loop>& all = of(*root_).loops;
+  for (size_t level = 0; level < all.size(); ++level) {
+    const Loop& l = all[level];
+    if (!is_thread(l)) continue;
+    if (is_reduce_axis(*root_, l.axis))
+      refuse("make it serial, or split the reduction into partial results",
+             "loop {} of stage '{}' is over threads and a reduction axis: they would race on the same results", l.axis,
+             root_->name);
+    // The elements that the loop before it on the axis leaves.
+    Expr left = find_axis(*root_, l.axis)->extent;
+    for (size_t before = 0; before < level; ++before)
+      if (all[before].axis == l.axis) left = imm(all[before].step);
+    left = scalar::simplify(left);
+    if (!scalar::is_int(left) || left->ivalue % l.step != 0)
+      refuse("split the axis by a loop over blocks first, with a multiple of its step",
+             "loop {}/{} of stage '{}' is over threads, and does not divide the extent {}", l.axis, l.step, root_->name,
+             scalar::str(left));
+    const int64_t count = left->ivalue / l.step;
+    if (count < 1 || count > loop::most_threads)
+      refuse("split the axis by a loop over blocks first", "loop {}/{} of stage '{}' has {} threads", l.axis, l.step,
+             root_->name, count);
+    Expr var = scalar::var(fresh(l.axis + "_thread"));
+    bounds_.set(var, 0, count);
+    threads_.push_back({var, count, level});
+    open_.push_back(var);
+  }
+  outside_threads_ = open_.size();
+  const std::vector<Threads> opened = threads_;
+  loop::Stmt inside = body();
+  for (size_t i = opened.size(); i-- > 0;) {
+    inside = loop::for_(opened[i].var, imm(0), imm(opened[i].count), loop::ForKind::Thread, inside);
+    open_.pop_back();
+  }
+  threads_.clear();
+  return inside;
+}
+
 loop::Stmt KernelBuilder::thread_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l,
                                       Inside with) {
-  const std::vector<Loop>& all = of(*stage).loops;
-  if (stage != root_ || !std::all_of(all.begin(), all.begin() + static_cast<int64_t>(level), is_bound))
-    refuse("put them behind the loops over blocks of a root stage, or first in a stage that is shared",
-           "loop {} of stage '{}' is over threads, but other loops are before it", l.axis, stage->name);
-  if (is_reduce_axis(*stage, l.axis))
-    refuse("make it serial, or split the reduction into partial results",
-           "loop {} of stage '{}' is over threads and a reduction axis: they would race on the same results", l.axis,
-           stage->name);
-  if (!scalar::is_int(range.extent) || range.extent->ivalue % l.step != 0)
+  const auto found =
+      std::find_if(threads_.begin(), threads_.end(), [&](const Threads& t) { return t.level == level; });
+  if (stage != root_ || found == threads_.end())
+    refuse("put it into a root stage, or first into a stage that is shared",
+           "loop {} of stage '{}' is over threads, and the stage is neither", l.axis, stage->name);
+  if (!scalar::is_int(range.extent, found->count * l.step))
     refuse("split the axis by a loop over blocks first, with a multiple of its step",
-           "loop {}/{} of stage '{}' is over threads, and does not divide the extent {}", l.axis, l.step, stage->name,
-           scalar::str(range.extent));
-  const int64_t count = range.extent->ivalue / l.step;
-  if (count > loop::most_threads)
-    refuse("split the axis by a loop over blocks first", "loop {}/{} of stage '{}' has {} threads", l.axis, l.step,
-           stage->name, count);
-  Expr var = scalar::var(fresh(l.axis + "_thread"));
-  bounds_.set(var, 0, count);
-  threads_.emplace_back(var, count);
-  loop::Stmt body = in_loop(var, [&] {
-    outside_threads_ = open_.size();
-    return with({range.min + var * l.step, imm(l.step), range.limit});
-  });
-  threads_.pop_back();
-  return loop::for_(var, imm(0), imm(count), loop::ForKind::Thread, body);
+           "loop {}/{} of stage '{}' is over {} threads, and the extent is {}", l.axis, l.step, stage->name,
+           found->count, scalar::str(range.extent));
+  return with({range.min + found->var * l.step, imm(l.step), range.limit});
+}
+
+bool KernelBuilder::is_for_threads(const TensorNode& stage, size_t level) const {
+  const std::vector<Loop>& l = of(stage).loops;
+  return &stage == root_.get() && std::any_of(l.begin() + static_cast<int64_t>(level) + 1, l.end(), [&](const Loop& later) {
+           return later.axis == l[level].axis && is_thread(later);
+         });
+}
+
+loop::Stmt KernelBuilder::strided_loop(const Loop& l, const Range& range, Inside with) {
+  const bool divides = scalar::is_int(scalar::simplify(floormod(range.extent, l.step)), 0);
+  if (l.kind != LoopKind::Serial || (range.limit && !divides))
+    refuse("make it serial, with a step that divides that of the loop before it",
+           "the steps of loop {}/{} are divided among threads", l.axis, l.step);
+  const Expr count = scalar::simplify(floordiv(range.extent + (l.step - 1), l.step), bounds_),
+             limit = divides ? range.limit : scalar::simplify(range.min + range.extent, bounds_);
+  if (scalar::is_int(count, 1)) return with({range.min, imm(l.step), limit});
+  Expr var = scalar::var(fresh(l.axis));
+  bounds_.set_range(var, imm(0), count);
+  return loop::for_(var, imm(0), count, loop::ForKind::Serial,
+                    in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step), limit}); }));
 }
 
 Expr KernelBuilder::thread_number() const {
   Expr number = imm(0);
-  for (const auto& [var, extent] : threads_) number = number * extent + var;
+  for (const Threads& t : threads_) number = number * t.count + t.var;
   return scalar::simplify(number, bounds_);
 }
 
 int64_t KernelBuilder::threads() const {
   int64_t all = 1;
-  for (const auto& [var, extent] : threads_) all *= extent;
+  for (const Threads& t : threads_) all *= t.count;
   return all;
 }
 
 Region KernelBuilder::of_all_threads(const te::Tensor& t, Region region) const {
   Exprs vars;
-  for (const auto& [var, extent] : threads_) vars.push_back(var);
+  for (const Threads& t : threads_) vars.push_back(t.var);
   auto varies = [&](const Expr& e) {
     return std::any_of(vars.begin(), vars.end(), [&](const Expr& v) { return depends_on(e, v); });
   };
@@ -103,7 +153,7 @@ Region KernelBuilder::of_all_threads(const te::Tensor& t, Region region) const {
     Expr first = min->rest;
     int64_t more = 0;
     for (size_t v = 0; v < vars.size(); ++v) {
-      const int64_t way = min->coefficients[v] * (threads_[v].second - 1);
+      const int64_t way = min->coefficients[v] * (threads_[v].count - 1);
       if (way < 0) first = first + way;
       more += std::abs(way);
     }
@@ -114,10 +164,7 @@ Region KernelBuilder::of_all_threads(const te::Tensor& t, Region region) const {
 }
 
 loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
-  const std::vector<Loop>& of_root = of(*root_).loops;
-  const int64_t over_threads = std::count_if(of_root.begin(), of_root.end(),
-                                             [](const Loop& l) { return l.kind == LoopKind::Thread; });
-  if (over_threads == 0 || over_threads != std::ssize(threads_))
+  if (threads_.empty())
     refuse("place it inside of all loops over threads",
            "stage '{}' is shared by the threads of a block, and is computed outside of the loops over them",
            stage->name);

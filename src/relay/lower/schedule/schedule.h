@@ -31,7 +31,8 @@
 //   stage data_shared: at dense.1 shared
 //     loops m/1:thread k/1:thread
 //
-// A block whose size does not divide the axis has threads without elements, which store nothing. `shared`: one array for
+// A block whose size does not divide the axis has threads without elements, which store nothing. In `i/256 i/1:thread`
+// neighbouring threads have neighbouring elements; all loops over threads are opened in front of it. `shared`: one array for
 // the block, with all that its threads need. The threads fill it together: the elements of the :thread loops, which come
 // first, are distributed over them.
 #pragma once
