@@ -133,6 +133,10 @@ if(TARGET relay_fuzz_schedules)
   foreach(first 1 201)
     relay_add_test(fuzz_schedules.from${first} 8 relay_fuzz_schedules --seed ${first} --cases 200)
   endforeach()
+  # Blocks of threads, in the interpreter and as PTX.
+  target_sources(relay_fuzz_schedules PRIVATE test/cuda/mock/ptx_machine.cpp test/cuda/mock/ptx_arithmetic.cpp)
+  target_compile_options(relay_fuzz_schedules PRIVATE -ffp-contract=off)
+  relay_add_test(fuzz_schedules.blocks 20 relay_fuzz_schedules --blocks --cases 200)
   # Groups for several calls at once; a tenth as fast with sanitizers.
   if(RELAY_SANITIZE)
     set(batched_cases 100)

@@ -3,7 +3,9 @@
 //   relay_fuzz_schedules --cases 2000             2,000 cases from seed 1; exit status 1 and the case's seed on a difference
 //   relay_fuzz_schedules --seed 77 --cases 1 -v   that case, with its te, schedule and loops
 //   relay_fuzz_schedules --batched --cases 500    several calls at once (lower/plan/batch.h), against one by one
-//   relay_fuzz_schedules --power                  plants each of seven bugs in the loop builder and checks that it is
+//   relay_fuzz_schedules --blocks --cases 500     blocks of threads (loop/blocks.h), in the interpreter, which finds races,
+//   and one case in four as PTX
+//   relay_fuzz_schedules --power                  plants each of nine bugs in the loop builder and checks that it is
 //   caught
 //
 // This one test covers placing, rings, tails, masks, halos, vectors and parallel splits together. Values are small
@@ -16,8 +18,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../cuda/mock/ptx_machine.h"
 #include "random_schedule.h"
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/eval/te.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/nest/nest.h"
@@ -94,6 +98,11 @@ class Case {
         code.back().name = "halo_" + t->name;
       }
     if (planted_ != lower::Mutation::None) return compare(plan, *kernels, code, nullptr);
+    if (target_.blocks.threads > 0) {
+      Outcome o = compare(plan, *kernels, code, nullptr);
+      as_ptx_ = true;
+      return o.kind == Outcome::Equal && random_.chance(25) ? compare(plan, *kernels, code, nullptr) : o;
+    }
     Result<std::shared_ptr<codegen::KernelLibrary>> library = codegen::jit(code, target_);
     if (!library) return {Outcome::Refused, render(library.errors())};
     if (random_.chance(12))
@@ -261,6 +270,40 @@ class Case {
     return std::abs(got - expected) < 1e-5 * std::max(1.0, std::abs(expected));
   }
 
+  // Runs the kernel as PTX, in a few blocks. Returns "", or the error that the PTX machine found.
+  static std::string call_ptx(const loop::Kernel& k, const std::vector<void*>& params,
+                              const std::vector<int64_t>& bytes, const std::vector<int64_t>& shape, int64_t tasks) {
+    constexpr uint64_t spacing = uint64_t{1} << 32;  // of the arrays' addresses on the device
+    constexpr unsigned blocks = 2, usual_threads = 3;
+    const Result<std::string> text = codegen::ptx_text({&k, 1}, codegen::ptx_target("sm_80"));
+    if (!text) return render(text.errors());
+    try {
+      const mock::PtxModule module(*text);
+      const mock::Entry* entry = module.find("kernel_" + k.name);
+      if (!entry) return "the module has no entry for the kernel";
+      const mock::Grid grid{blocks, entry->takes_most ? entry->most_threads : usual_threads};
+      const uint64_t scratch = static_cast<uint64_t>(codegen::scratch_bytes(k));
+      std::vector<uint8_t> of_scratch(scratch * grid.blocks * grid.threads);
+      std::vector<uint64_t> arguments;
+      for (size_t i = 0; i < params.size(); ++i) arguments.push_back((i + 1) * spacing);
+      for (int64_t size : shape) arguments.push_back(static_cast<uint64_t>(size));
+      arguments.insert(arguments.end(), {static_cast<uint64_t>(tasks), (params.size() + 1) * spacing, scratch});
+      std::vector<uint8_t> passed(arguments.size() * 8);
+      std::memcpy(passed.data(), arguments.data(), passed.size());
+      module.run(*entry, passed, grid, [&](uint64_t address, size_t size) -> void* {
+        const uint64_t which = address / spacing, offset = address % spacing;
+        if (which == 0 || which > params.size() + 1) return nullptr;
+        const bool is_scratch = which == params.size() + 1;
+        const uint64_t most = is_scratch ? of_scratch.size() : static_cast<uint64_t>(bytes[which - 1]);
+        if (offset + size > most) return nullptr;
+        return (is_scratch ? of_scratch.data() : static_cast<uint8_t*>(params[which - 1])) + offset;
+      });
+    } catch (const mock::PtxError& e) {
+      return e.what();
+    }
+    return "";
+  }
+
   // Returns "", or the error that the interpreter found. `library` is null for the interpreter.
   std::string call(const loop::Kernel& k, const std::vector<void*>& params, const std::vector<int64_t>& bytes,
                    const codegen::KernelLibrary* library) {
@@ -269,6 +312,7 @@ class Case {
     std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k))) + 64, 0xC3);
     void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     int64_t tasks = scalar::evaluate(k.tasks, program_.symbols).value();
+    if (as_ptx_) return call_ptx(k, params, bytes, shape, tasks);
     for (int64_t end = tasks; end > 0;) {
       int64_t begin = std::max<int64_t>(0, end - random_.in(1, 7));
       if (library)
@@ -283,6 +327,7 @@ class Case {
   Random random_;
   bool verbose_;
   lower::Mutation planted_;
+  bool as_ptx_ = false;  // kernels are run as PTX
   Program program_;
   TargetDesc target_;
   std::vector<std::pair<te::Tensor, Tensor>> values_;
@@ -314,7 +359,10 @@ bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targ
       if (found) *found = seed + i;
       if (!quiet)
         std::printf("seed %llu: %s\nagain: relay_fuzz_schedules%s --seed %llu --cases 1 -v\n",
-                    static_cast<unsigned long long>(seed + i), outcome.detail.c_str(), batched ? " --batched" : "",
+                    static_cast<unsigned long long>(seed + i), outcome.detail.c_str(),
+                    batched                          ? " --batched"
+                    : targets[0].blocks.threads > 0 ? " --blocks"
+                                                     : "",
                     static_cast<unsigned long long>(seed + i));
       return false;
     }
@@ -329,7 +377,7 @@ bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targ
   return true;
 }
 
-int power(const std::vector<TargetDesc>& targets, int64_t cases) {
+int power(const std::vector<TargetDesc>& targets, const std::vector<TargetDesc>& blocks, int64_t cases) {
   struct Bug {
     lower::Mutation mutation;
     const char* text;
@@ -341,12 +389,14 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
                       {lower::Mutation::WrongKTail, "a dropped tail of K"},
                       {lower::Mutation::UnwrittenHalo, "an unwritten halo"},
                       {lower::Mutation::AliasBuffers, "two buffers in one place"},
-                      {lower::Mutation::SkipPaddingShort, "a tap left out"}};
+                      {lower::Mutation::SkipPaddingShort, "a tap left out"},
+                      {lower::Mutation::LoseBarrier, "a lost barrier"}};
   int caught = 0;
   for (const Bug& bug : bugs) {
     Tally tally;
     uint64_t seed = 0;
-    bool missed = run_cases(1, cases, targets, false, false, true, tally, &seed, bug.mutation);
+    const std::vector<TargetDesc>& on = bug.mutation == lower::Mutation::LoseBarrier ? blocks : targets;
+    bool missed = run_cases(1, cases, on, false, false, true, tally, &seed, bug.mutation);
     if (missed)
       std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
     else
@@ -363,7 +413,7 @@ int power(const std::vector<TargetDesc>& targets, int64_t cases) {
 int main(int argc, char** argv) {
   int64_t cases = 2000;
   uint64_t seed = 1;
-  bool verbose = false, planting = false, batched = false;
+  bool verbose = false, planting = false, batched = false, in_blocks = false;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg == "--cases" && i + 1 < argc)
@@ -374,18 +424,25 @@ int main(int argc, char** argv) {
       planting = true;
     else if (arg == "--batched")
       batched = true;
+    else if (arg == "--blocks")
+      in_blocks = true;
     else if (arg == "-v")
       verbose = true;
     else
-      return std::printf("usage: relay_fuzz_schedules [--batched] [--cases N] [--seed S] [-v] | --power [--cases N]\n"),
+      return std::printf("usage: relay_fuzz_schedules [--batched | --blocks] [--cases N] [--seed S] [-v] | --power [--cases N]\n"),
              2;
   }
   // The machine's own features, and reduced ones: other widths, other register counts.
-  std::vector<TargetDesc> targets;
+  std::vector<TargetDesc> targets, blocks;
   for (const char* name : {"native", "native,-avx512f", "native,-avx512f,-avx2"})
     if (Result<TargetDesc> t = target::x86().describe(name)) targets.push_back(*t);
   if (targets.empty()) return std::printf("no target\n"), 2;
-  if (planting) return power(targets, cases);
+  // A device: scalars, few threads, little shared memory.
+  blocks.push_back(targets.back());
+  blocks.back().vector_bytes = 4, blocks.back().has_masks = false, blocks.back().instructions.clear();
+  blocks.back().blocks = {8, 256, 1024, 64 << 10, 32 << 10, 64 << 10};
+  if (planting) return power(targets, blocks, cases);
+  if (in_blocks) targets = blocks;
   Tally tally;
   bool good = run_cases(seed, cases, targets, batched, verbose, false, tally);
   std::printf("%lld cases: %lld equal, %lld refused as illegal\n",

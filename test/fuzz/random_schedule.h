@@ -46,7 +46,7 @@ class ScheduleGenerator {
         const StageSchedule& c = plan_.schedule.stages.at(beside->name);
         s.place = Place::At, s.consumer = beside->name, s.storage = Storage::Array;
         s.level = static_cast<int>(random_.in(0, static_cast<int64_t>(c.loops.size())));
-        while (s.level < static_cast<int>(c.loops.size()) && c.loops[s.level].kind == LoopKind::Parallel) ++s.level;
+        while (s.level < static_cast<int>(c.loops.size()) && is_bound(c.loops[s.level])) ++s.level;
       } else if (several && consumer) {
         s.place = Place::At, s.consumer = consumer->name;
         s.level = static_cast<int>(plan_.schedule.stages.at(consumer->name).loops.size());
@@ -60,17 +60,21 @@ class ScheduleGenerator {
         const StageSchedule& c = plan_.schedule.stages.at(consumer->name);
         s.place = Place::At, s.consumer = consumer->name;
         s.level = static_cast<int>(random_.in(0, static_cast<int64_t>(c.loops.size())));
-        size_t parallel = std::count_if(c.loops.begin(), c.loops.end(),
-                                        [](const lower::Loop& l) { return l.kind == LoopKind::Parallel; });
-        s.level = std::max<int>(s.level, static_cast<int>(parallel));
+        const int64_t bound = std::count_if(c.loops.begin(), c.loops.end(), is_bound);
+        s.level = std::max<int>(s.level, static_cast<int>(bound));
         s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
-        if (s.level > 0 && random_.chance(40) && c.loops[s.level - 1].kind == LoopKind::Serial &&
+        if (has_threads(*consumer) && !several && random_.chance(60)) s.storage = Storage::Shared;
+        if (has_threads(*consumer) && s.storage == Storage::Stack && random_.chance(30)) s.storage = Storage::Registers;
+        if (s.storage != Storage::Shared && s.level > 0 && random_.chance(40) &&
+            c.loops[s.level - 1].kind == LoopKind::Serial &&
             c.loops[s.level - 1].step == 1)
           s.ring = ring_axis(*consumer, c.loops[s.level - 1].axis, *t);
       } else {
         s.place = Place::Root;
       }
       if (s.place != Place::Inline) s.loops = loops(*t, s.place == Place::Root);
+      if (s.place == Place::Root && plan_.target->blocks.threads > 0 && !t->is_program()) run_by_threads(*t, s.loops);
+      if (s.storage == Storage::Shared) fill_by_threads(*t, s.loops);
       const bool is_array = s.place == Place::Root || s.storage == Storage::Array;
       if (is_array && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
       plan_.schedule.stages[t->name] = s;
@@ -88,6 +92,56 @@ class ScheduleGenerator {
   }
 
  private:
+  static bool is_bound(const lower::Loop& l) {
+    return l.kind == LoopKind::Parallel || l.kind == LoopKind::Block || l.kind == LoopKind::Thread;
+  }
+
+  // Puts loops over blocks and threads in front of the loops of a root, or leaves it to tasks.
+  void run_by_threads(const te::TensorNode& t, std::vector<lower::Loop>& loops) {
+    if (random_.chance(25)) return;
+    std::vector<lower::Loop> blocks, serial, threads;
+    for (const te::Axis& a : t.axes) {
+      const int64_t each = random_.in(1, 3), count = random_.in(1, 4);
+      if (random_.chance(60)) {
+        const bool strided = random_.chance(30);
+        (strided ? serial : blocks)
+            .push_back({a.var->name, each * count, strided ? LoopKind::Serial : LoopKind::Block});
+        threads.push_back({a.var->name, each, LoopKind::Thread});
+      } else if (random_.chance(50)) {
+        blocks.push_back({a.var->name, each, LoopKind::Block});
+      }
+    }
+    if (threads.empty()) return;
+    if (random_.chance(50)) std::reverse(threads.begin(), threads.end());
+    for (lower::Loop& l : loops)
+      if (l.kind == LoopKind::Parallel) l.kind = LoopKind::Serial;
+    blocks.insert(blocks.end(), serial.begin(), serial.end());
+    blocks.insert(blocks.end(), threads.begin(), threads.end());
+    loops.insert(loops.begin(), blocks.begin(), blocks.end());
+  }
+
+  // Distributes some axes of a shared stage over the threads; each loops over the others.
+  void fill_by_threads(const te::TensorNode& t, std::vector<lower::Loop>& loops) {
+    std::vector<lower::Loop> threads;
+    for (const te::Axis& a : t.axes)
+      if (threads.empty() || random_.chance(75)) {
+        std::erase_if(loops, [&](const lower::Loop& l) { return l.axis == a.var->name; });
+        threads.push_back({a.var->name, 1, LoopKind::Thread});
+      }
+    if (random_.chance(50)) std::reverse(threads.begin(), threads.end());
+    loops.insert(loops.begin(), threads.begin(), threads.end());
+  }
+
+  // True if the root in whose loops the stage is computed, or the stage itself, has loops over threads.
+  bool has_threads(const te::TensorNode& stage) const {
+    std::string name = stage.name;
+    for (const StageSchedule* s = &plan_.schedule.stages.at(name);; s = &plan_.schedule.stages.at(s->consumer)) {
+      if (s->place != Place::At)
+        return std::any_of(s->loops.begin(), s->loops.end(),
+                           [](const lower::Loop& l) { return l.kind == LoopKind::Thread; });
+    }
+  }
+
   static bool is_read_by_program(const te::Tensors& stages, const te::Tensor& t) {
     for (const te::Tensor& user : stages) {
       if (!user->is_program()) continue;

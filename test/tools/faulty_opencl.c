@@ -54,6 +54,8 @@ PASS(cl_int, clReleaseProgram, (cl_program a), (a))
 PASS(cl_kernel, clCreateKernel, (cl_program a, const char *b, cl_int *c), (a, b, c))
 PASS(cl_int, clReleaseKernel, (cl_kernel a), (a))
 PASS(cl_int, clGetKernelInfo, (cl_kernel a, cl_kernel_info b, size_t c, void *d, size_t *e), (a, b, c, d, e))
+PASS(cl_int, clGetKernelWorkGroupInfo,
+     (cl_kernel a, cl_device_id b, cl_kernel_work_group_info c, size_t d, void *e, size_t *f), (a, b, c, d, e, f))
 PASS(cl_int, clSetKernelArg, (cl_kernel a, cl_uint b, size_t c, const void *d), (a, b, c, d))
 PASS(cl_int, clEnqueueReadBuffer,
      (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void *f, cl_uint g, const cl_event *h, cl_event *i),

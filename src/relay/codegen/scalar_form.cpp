@@ -1,5 +1,6 @@
 #include "relay/codegen/scalar_form.h"
 
+#include "relay/loop/blocks.h"
 #include "relay/loop/spread.h"
 #include "relay/loop/tiles.h"
 #include "relay/scalar/simplify.h"
@@ -60,6 +61,7 @@ loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes) {
       kernel.body,
       [&](const Stmt& s) -> Stmt {
         if (s->kind != StmtKind::For || s->for_kind == ForKind::Serial) return s;
+        if (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread) return s;
         if (keep_lanes && s->for_kind == ForKind::Vectorised) return s;
         const Expr extent = scalar::simplify(s->extent);
         if (!scalar::is_int(extent) || extent->ivalue > most_scalars || !indexes_a_tile(s->body[0], s->var)) return s;
@@ -73,6 +75,11 @@ loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes) {
 }
 
 DeviceForm device_form(const loop::Kernel& kernel, bool fine_tasks) {
+  if (loop::has_blocks(kernel)) {
+    loop::BoundKernel bound =
+        loop::bind(loop::simplify(loop::expand_math(with_scalar_tiles(without_dots(kernel), false))));
+    return {std::move(bound.kernel), bound.per_task, bound.thread, bound.threads};
+  }
   loop::FineTasks tasks{without_dots(kernel), scalar::imm(1)};
   if (fine_tasks) tasks = loop::spread(tasks.kernel);
   return {loop::simplify(loop::expand_math(with_scalar_tiles(tasks.kernel, false))), tasks.per_task};

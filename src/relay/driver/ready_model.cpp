@@ -21,11 +21,16 @@ static Json key_of(const OperationCycles& cycles) {
   return {division, root, exp};
 }
 
+static Json key_of(const BlockFigures& blocks) {
+  const auto& [warp, threads, threads_at_once, registers, shared_bytes, shared_bytes_at_once] = blocks;
+  return {warp, threads, threads_at_once, registers, shared_bytes, shared_bytes_at_once};
+}
+
 // Names every field of the target: a new one does not compile until it is part of the key.
 static Json key_of(const TargetDesc& target) {
   const auto& [name, triple, cpu, features, vector_bytes, vector_registers, has_fma, has_masks, line_bytes, l1_ways,
                l1_bytes, l2_bytes, l3_bytes, fma_per_cycle, fma_latency, float32_cycles, float64_cycles, instructions,
-               ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights, cores] = target;
+               ghz, l2_gbps, l3_gbps, dram_gbps, prefetch_weights, cores, blocks] = target;
   Json rates = Json::object();
   for (const auto& [instruction, per_cycle] : instructions) rates[instruction] = per_cycle;
   return {name,
@@ -51,7 +56,8 @@ static Json key_of(const TargetDesc& target) {
           l3_gbps,
           dram_gbps,
           prefetch_weights,
-          cores};
+          cores,
+          key_of(blocks)};
 }
 
 // --- the key of an option, by its type -------------------------------------------------------------------------------

@@ -49,13 +49,18 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
   }
 }
 
+// A target whose schedules use the rule.
+const char* target_of(lower::Rule rule) {
+  return name(rule) == "tiles" ? "sapphirerapids" : name(rule) == "shared_tiles" ? "cuda:sm_80" : "zen4";
+}
+
 // On a named target, so that every rule is used on any machine.
 TEST(RefusedRules, EveryRuleCanBeLostAndStrictSaysSo) {
   for (lower::Rule rule : lower::all_rules()) {
     SCOPED_TRACE(name(rule));
     bool lost = false;
     for (const Network& c : networks) {
-      Options options = options_for(name(rule) == "tiles" ? "sapphirerapids" : "zen4", {rule});
+      Options options = options_for(target_of(rule), {rule});
       Result<ir::Module> module = optimise(module_of(c), options);
       ASSERT_TRUE(module) << render(module.errors());
       Result<build::LoweredProgram> lowered = lower_program(*module, {}, options);

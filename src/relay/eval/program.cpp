@@ -54,7 +54,8 @@ class Widener {
         for (const loop::Stmt& b : s->body) parts.push_back(stmt(b));
         return loop::block(std::move(parts));
       }
-      case loop::StmtKind::Prefetch: break;
+      case loop::StmtKind::Prefetch:
+      case loop::StmtKind::Barrier: break;
     }
     return loop::block({});
   }

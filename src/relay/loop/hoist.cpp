@@ -57,7 +57,8 @@ class Hoister {
         return block(std::move(parts));
       }
       case StmtKind::For:
-      case StmtKind::Prefetch: break;
+      case StmtKind::Prefetch:
+      case StmtKind::Barrier: break;
     }
     return s;
   }

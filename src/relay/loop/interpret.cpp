@@ -1,10 +1,17 @@
 // Interprets kernels statement by statement, lane by lane, and checks every index. Local arrays start with garbage, so
 // that reads of elements that were never stored are noticed.
+//
+// The threads of a block are run together: a statement with a barrier or a shared array inside is run for all threads at
+// once, after a check that all of them take it in the same way; any other by one thread after the other.
 #include <cstring>
+#include <memory>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "relay/base/diagnostics.h"
-#include "relay/loop/loop.h"
+#include "relay/loop/blocks.h"
+#include "relay/loop/race_check.h"
 #include "relay/scalar/eval.h"
 
 namespace relay::loop {
@@ -16,13 +23,33 @@ struct Array {
   char* data = nullptr;
   std::vector<int64_t> shape;
   std::vector<char> own;
+
+  int64_t elements() const {
+    int64_t all = 1;
+    for (int64_t extent : shape) all *= extent;
+    return all;
+  }
+};
+
+// The variables and arrays of a thread. Copies share the arrays.
+struct State {
+  std::unordered_map<const scalar::Node*, std::vector<Value>> vars;
+  std::unordered_map<const scalar::Source*, std::shared_ptr<Array>> arrays;
 };
 
 DType bits_type(DType t) { return DType{DType::Code::UInt, t.bits}; }
 
 class Interpreter {
  public:
-  explicit Interpreter(const Kernel& k) : kernel_(k) {}
+  explicit Interpreter(const Kernel& k) : kernel_(k), has_blocks_(has_blocks(k)) {
+    visit(
+        k.body,
+        [&](const Stmt& s) {
+          if (has_blocks_ && (is_for_all_threads(s) || has_thread_loop(s))) together_.insert(s.get());
+          if (s->kind == StmtKind::For && s->for_kind == ForKind::Block) blocks_ = s.get();
+        },
+        [](const Expr&) {});
+  }
 
   Status run(const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,
              const std::vector<int64_t>& shape, int64_t begin, int64_t end) {
@@ -31,9 +58,10 @@ class Interpreter {
       return Diagnostic{.kind = DiagnosticKind::wrong_input,
                         .message = format("kernel {} takes {} arrays and {} sizes", kernel_.name, kernel_.params.size(),
                                           kernel_.shape_vars.size())};
-    for (size_t i = 0; i < shape.size(); ++i) vars_[kernel_.shape_vars[i].get()] = {scalar::int_value(shape[i])};
+    for (size_t i = 0; i < shape.size(); ++i) set(kernel_.shape_vars[i], scalar::int_value(shape[i]));
     for (size_t i = 0; i < params.size(); ++i) {
-      Array a;
+      std::shared_ptr<Array> made = std::make_shared<Array>();
+      Array& a = *made;
       a.data = static_cast<char*>(params[i]);
       int64_t bytes = kernel_.params[i]->dtype.bytes();
       for (const Expr& e : kernel_.params[i]->shape) a.shape.push_back(integer(e)), bytes *= a.shape.back();
@@ -41,10 +69,11 @@ class Interpreter {
         return Diagnostic{
             .kind = DiagnosticKind::wrong_input,
             .message = format("{} needs {} bytes and has {}", kernel_.params[i]->name, bytes, param_bytes[i])};
-      arrays_[kernel_.params[i].get()] = std::move(a);
+      now_->arrays[kernel_.params[i].get()] = std::move(made);
     }
     for (int64_t t = begin; t < end && !failed_; ++t) {
-      vars_[kernel_.task.get()] = {scalar::int_value(t)};
+      set(kernel_.task, scalar::int_value(t));
+      if (!blocks_) begin_block();
       stmt(kernel_.body);
     }
     if (failed_) return *failed_;
@@ -58,11 +87,25 @@ class Interpreter {
                            .message = format("kernel {}: {}", kernel_.name, message)};
   }
 
+  static bool has_thread_loop(const Stmt& s) {
+    bool found = false;
+    visit(
+        s, [&](const Stmt& n) { found |= n->kind == StmtKind::For && n->for_kind == ForKind::Thread; },
+        [](const Expr&) {});
+    return found;
+  }
+  void set(const Expr& var, Value value) { now_->vars[var.get()] = {value}; }
+  void begin_block() {
+    if (!has_blocks_) return;
+    races_.begin_block();
+    shared_.clear();
+  }
+
   // The address of an element; reports an error and returns null if there is none.
-  char* element(const scalar::Source& source, std::span<const int64_t> indices) {
-    auto it = arrays_.find(&source);
-    if (it == arrays_.end()) return fail(format("array {} is not in scope", source.name)), nullptr;
-    const Array& a = it->second;
+  char* element(const scalar::Source& source, std::span<const int64_t> indices, bool writes) {
+    auto it = now_->arrays.find(&source);
+    if (it == now_->arrays.end()) return fail(format("array {} is not in scope", source.name)), nullptr;
+    const Array& a = *it->second;
     int64_t offset = 0;
     for (size_t d = 0; d < a.shape.size(); ++d) {
       if (indices[d] < 0 || indices[d] >= a.shape[d])
@@ -71,19 +114,26 @@ class Interpreter {
                nullptr;
       offset = offset * a.shape[d] + indices[d];
     }
+    if (has_blocks_) {
+      const Buffer& buffer = static_cast<const Buffer&>(source);
+      const bool is_for_several = buffer.scope == Scope::Shared || (buffer.scope == Scope::Param && !buffer.read_only);
+      if (is_for_several)
+        if (std::string race = races_.touch(buffer, offset, a.elements(), thread_, writes, current_); !race.empty())
+          return fail(std::move(race)), nullptr;
+    }
     return a.data + offset * source.dtype.bytes();
   }
 
   Value eval(const Expr& e, int lane = 0) {
     auto var = [&](const Expr& v, int l) -> Value {
-      auto it = vars_.find(v.get());
-      if (it == vars_.end())
+      auto it = now_->vars.find(v.get());
+      if (it == now_->vars.end())
         return fail(format("variable {} is not in scope", v->name)), Value{v->dtype.element(), 0, 0};
       return it->second[std::min<size_t>(static_cast<size_t>(l), it->second.size() - 1)];
     };
     auto load = [&](const scalar::Source& source, std::span<const int64_t> indices) -> Value {
       DType t = source.dtype;
-      const char* at = element(source, indices);
+      const char* at = element(source, indices, false);
       uint64_t bits = 0;
       if (at) std::memcpy(&bits, at, static_cast<size_t>(t.bytes()));
       if (t.is_bool()) return {t, (bits & 255) != 0, 0};
@@ -92,14 +142,116 @@ class Interpreter {
     return scalar::eval(e, {var, load, false}, lane);
   }
   int64_t integer(const Expr& e, int lane = 0) { return eval(e, lane).i; }
+  std::vector<Value> lanes_of(const Expr& e) {
+    std::vector<Value> values;
+    for (int l = 0; l < e->dtype.lanes; ++l) values.push_back(eval(e, l));
+    return values;
+  }
+
+  // An array for the thread; for a shared one, that of the block.
+  std::shared_ptr<Array> allocated(const Buffer& buffer) {
+    const bool is_shared = buffer.scope == Scope::Shared;
+    if (is_shared)
+      if (const auto known = shared_.find(&buffer); known != shared_.end()) return known->second;
+    std::shared_ptr<Array> a = std::make_shared<Array>();
+    int64_t bytes = buffer.dtype.bytes();
+    for (const Expr& e : buffer.shape) a->shape.push_back(integer(e)), bytes *= a->shape.back();
+    a->own.assign(static_cast<size_t>(bytes), static_cast<char>(0xA5));
+    a->data = a->own.data();
+    if (is_shared) shared_[&buffer] = a;
+    return a;
+  }
+
+  // --- all threads of a block, in the order of their numbers
+  using Threads = std::vector<State>;
+  void each(Threads& threads, function_ref<void()> run) {
+    State* const outside = now_;
+    for (thread_ = 0; thread_ < std::ssize(threads) && !failed_; ++thread_) {
+      now_ = &threads[static_cast<size_t>(thread_)];
+      run();
+    }
+    now_ = outside, thread_ = 0;
+  }
+  // The value of an integer, which must be the same for all threads; 0 after fail().
+  int64_t same_for_all(const Expr& e, Threads& threads) {
+    std::optional<int64_t> first;
+    each(threads, [&] {
+      const int64_t mine = integer(e);
+      if (first.value_or(mine) != mine)
+        fail(format("threads 0 and {} part at `{}`, which has a barrier or a shared array inside: {} is {} and {}",
+                    thread_, RaceCheck::text(current_), scalar::str(e), *first, mine));
+      if (!first) first = mine;
+    });
+    return failed_ ? 0 : first.value_or(0);
+  }
+  Threads divided(const Stmt& loop, const Threads& threads) {
+    const int64_t extent = integer(loop->extent);
+    Threads all;
+    if (extent < 1 || extent * std::ssize(threads) > most_threads)
+      return fail(format("a block has no threads, or more than {}", most_threads)), all;
+    for (const State& s : threads)
+      for (int64_t i = 0; i < extent; ++i) {
+        all.push_back(s);
+        all.back().vars[loop->var.get()] = {scalar::int_value(i)};
+      }
+    return all;
+  }
+
+  void together(const Stmt& s, Threads& threads) {
+    if (failed_) return;
+    if (!together_.count(s.get())) return each(threads, [&] { stmt(s); });
+    current_ = s.get();
+    switch (s->kind) {
+      case StmtKind::For: {
+        if (s->for_kind == ForKind::Thread) {
+          Threads all = divided(s, threads);
+          return together(s->body[0], all);
+        }
+        const int64_t begin = same_for_all(s->min, threads), end = begin + same_for_all(s->extent, threads);
+        for (int64_t i = begin; i < end && !failed_; ++i) {
+          each(threads, [&] { set(s->var, scalar::int_value(i)); });
+          together(s->body[0], threads);
+        }
+        break;
+      }
+      case StmtKind::Let:
+        each(threads, [&] { now_->vars[s->var.get()] = lanes_of(s->value); });
+        together(s->body[0], threads);
+        break;
+      case StmtKind::If: {
+        const int64_t condition = same_for_all(s->condition, threads);
+        if (condition)
+          together(s->body[0], threads);
+        else if (s->body.size() > 1)
+          together(s->body[1], threads);
+        break;
+      }
+      case StmtKind::Alloc:
+        each(threads, [&] { now_->arrays[s->buffer.get()] = allocated(*s->buffer); });
+        together(s->body[0], threads);
+        break;
+      case StmtKind::Block:
+        for (const Stmt& b : s->body) together(b, threads);
+        break;
+      case StmtKind::Barrier: races_.pass_barrier(); break;
+      case StmtKind::Store:
+      case StmtKind::Prefetch: break;  // neither has statements inside
+    }
+  }
 
   void stmt(const Stmt& s) {
     if (failed_) return;
+    current_ = s.get();
     switch (s->kind) {
       case StmtKind::For: {
+        if (s->for_kind == ForKind::Thread) {
+          Threads one{*now_};
+          return together(s, one);
+        }
         int64_t begin = integer(s->min), end = begin + integer(s->extent);
         for (int64_t i = begin; i < end && !failed_; ++i) {
-          vars_[s->var.get()] = {scalar::int_value(i)};
+          set(s->var, scalar::int_value(i));
+          if (s.get() == blocks_) begin_block();
           stmt(s->body[0]);
         }
         break;
@@ -115,7 +267,7 @@ class Interpreter {
           writes.push_back({std::move(indices), eval(s->value, l)});
         }
         for (const auto& [indices, value] : writes) {
-          char* at = element(*s->buffer, indices);
+          char* at = element(*s->buffer, indices, true);
           if (!at) return;
           DType t = s->buffer->dtype;
           int64_t bits = t.is_bool() ? value.i : scalar::reinterpret(bits_type(t), value).i;
@@ -123,40 +275,39 @@ class Interpreter {
         }
         break;
       }
-      case StmtKind::Let: {
-        std::vector<Value> values;
-        for (int l = 0; l < s->value->dtype.lanes; ++l) values.push_back(eval(s->value, l));
-        vars_[s->var.get()] = std::move(values);
+      case StmtKind::Let:
+        now_->vars[s->var.get()] = lanes_of(s->value);
         stmt(s->body[0]);
         break;
-      }
       case StmtKind::If:
         if (integer(s->condition))
           stmt(s->body[0]);
         else if (s->body.size() > 1)
           stmt(s->body[1]);
         break;
-      case StmtKind::Alloc: {
-        Array a;
-        int64_t bytes = s->buffer->dtype.bytes();
-        for (const Expr& e : s->buffer->shape) a.shape.push_back(integer(e)), bytes *= a.shape.back();
-        a.own.assign(static_cast<size_t>(bytes), static_cast<char>(0xA5));
-        a.data = a.own.data();
-        arrays_[s->buffer.get()] = std::move(a);
+      case StmtKind::Alloc:
+        now_->arrays[s->buffer.get()] = allocated(*s->buffer);
         stmt(s->body[0]);
         break;
-      }
       case StmtKind::Block:
         for (const Stmt& b : s->body) stmt(b);
         break;
-      case StmtKind::Prefetch: break;
+      case StmtKind::Prefetch:
+      case StmtKind::Barrier: break;  // of a single thread
     }
   }
 
   const Kernel& kernel_;
+  const bool has_blocks_;
+  const StmtNode* blocks_ = nullptr;  // the innermost loop over blocks; null if each task is one
   std::optional<Diagnostic> failed_;
-  std::unordered_map<const scalar::Node*, std::vector<Value>> vars_;
-  std::unordered_map<const scalar::Source*, Array> arrays_;
+  State of_task_;
+  State* now_ = &of_task_;              // of the thread that runs
+  int64_t thread_ = 0;                  // its number in the block
+  const StmtNode* current_ = nullptr;   // the statement that is run
+  RaceCheck races_;
+  std::unordered_map<const Buffer*, std::shared_ptr<Array>> shared_;  // of the block
+  std::unordered_set<const StmtNode*> together_;                      // statements that all threads run together
 };
 
 }  // namespace

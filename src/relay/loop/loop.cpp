@@ -72,6 +72,12 @@ Stmt prefetch(BufferRef buffer, Exprs indices) {
   return build(std::move(n));
 }
 
+Stmt barrier() {
+  StmtNode n;
+  n.kind = StmtKind::Barrier;
+  return build(std::move(n));
+}
+
 BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope) {
   Buffer b;
   b.name = std::move(name), b.dtype = dtype, b.shape = std::move(shape), b.scope = scope;

@@ -24,6 +24,7 @@ enum class Scope : uint8_t {
   Stack,     // small and constant
   Scratch,   // in the thread's scratch memory, whose size in bytes the kernel states
   Tile,      // constant shape; in tile registers, accessed by whole tiles in Tile loops only (tiles.h)
+  Shared,    // constant shape; one array for all threads of a block (blocks.h)
 };
 
 struct Buffer : scalar::Source {  // name, dtype
@@ -33,12 +34,14 @@ struct Buffer : scalar::Source {  // name, dtype
 };
 using BufferRef = Ref<const Buffer>;
 
-enum class StmtKind : uint8_t { For, Store, Let, If, Alloc, Block, Prefetch };
+enum class StmtKind : uint8_t { For, Store, Let, If, Alloc, Block, Prefetch, Barrier };
 enum class ForKind : uint8_t {
   Serial,
   Unrolled,    // constant extent; gone after unroll()
   Vectorised,  // constant extent = the lanes; gone after vectorise(), which turns it into ramps and broadcasts
   Tile,        // from 0, constant extent: a nest of them is one step on tiles (tiles.h); remains until code generation
+  Block,       // from 0: each iteration is run by a block of threads, in any order or at once (blocks.h)
+  Thread,      // from 0, constant extent: the iterations are the threads of a block; gone after bind()
 };
 
 struct StmtNode;
@@ -64,6 +67,7 @@ Stmt if_(Expr condition, Stmt then, Stmt otherwise = {});
 Stmt alloc(BufferRef buffer, Stmt body);
 Stmt block(Stmts stmts);  // flattens nested blocks, drops empty ones; one statement stays itself
 Stmt prefetch(BufferRef buffer, Exprs indices);
+Stmt barrier();  // threads of a block go on when all of them are here
 BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope);
 
 struct Kernel {
@@ -108,7 +112,8 @@ Kernel hoist(
     const Kernel& k);  // moves index arithmetic and loads of read-only params out of loops they do not depend on
 
 // Runs tasks [begin, end) slowly, checking every index: the oracle of loop passes and code generation. `params` are
-// dense host arrays that match the buffers.
+// dense host arrays that match the buffers. illegal_schedule for an index outside of its array, and for kernels with
+// blocks of threads for races and for threads that part at a barrier (blocks.h).
 Status interpret(const Kernel& kernel, const std::vector<void*>& params, const std::vector<int64_t>& param_bytes,
                  const std::vector<int64_t>& shape, int64_t begin, int64_t end);
 

@@ -159,8 +159,9 @@ class Parser {
       b.scope = is("register") ? Scope::Register
                 : is("stack")  ? Scope::Stack
                 : is("tile")   ? Scope::Tile
+                : is("shared") ? Scope::Shared
                                : Scope::Scratch;
-      if (!accept("register") && !accept("stack") && !accept("tile")) expect("scratch");
+      if (!accept("register") && !accept("stack") && !accept("tile") && !accept("shared")) expect("scratch");
     }
     BufferRef made = make<Buffer>(std::move(b));
     if (scope == Scope::Param) buffers_[made->name] = made;
@@ -201,6 +202,8 @@ class Parser {
       ForKind kind = accept("unrolled")     ? ForKind::Unrolled
                      : accept("vectorised") ? ForKind::Vectorised
                      : accept("tile")       ? ForKind::Tile
+                     : accept("block")      ? ForKind::Block
+                     : accept("thread")     ? ForKind::Thread
                                             : ForKind::Serial;
       Stmt body = in_scope(vars_, var->name, var, [&] { return braces(); });
       return for_(var, min, extent, kind, body);
@@ -220,6 +223,7 @@ class Parser {
       Stmt then = braces();
       return if_(condition, then, accept("else") ? braces() : Stmt{});
     }
+    if (accept("barrier")) return barrier();
     if (accept("prefetch")) {
       BufferRef b = buffer_use();
       expect("[");

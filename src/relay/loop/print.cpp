@@ -28,6 +28,7 @@ const char* scope_name(Scope scope) {
     case Scope::Stack: return "stack";
     case Scope::Scratch: return "scratch";
     case Scope::Tile: return "tile";
+    case Scope::Shared: return "shared";
   }
   return "";
 }
@@ -88,7 +89,7 @@ class Names {
   }
 
   std::unordered_set<std::string> used_{"for",  "in",     "if",   "else",      "alloc",    "let",  "kernel", "shape",
-                                        "task", "select", "ramp", "broadcast", "prefetch", "true", "false",  "read"};
+                                        "task", "select", "ramp", "broadcast", "prefetch", "true", "false", "read", "barrier"};
   std::unordered_map<const scalar::Node*, Expr> vars_;
   std::unordered_map<const scalar::Source*, BufferRef> buffers_;
 };
@@ -108,6 +109,8 @@ class Printer {
         const char* kind = s->for_kind == ForKind::Unrolled     ? " unrolled"
                            : s->for_kind == ForKind::Vectorised ? " vectorised"
                            : s->for_kind == ForKind::Tile       ? " tile"
+                           : s->for_kind == ForKind::Block      ? " block"
+                           : s->for_kind == ForKind::Thread     ? " thread"
                                                                 : "";
         out += format("{}for {} in {}{} {{\n", pad, var->name, range, kind);
         stmt(s->body[0], indent + 2, true);
@@ -153,6 +156,7 @@ class Printer {
       case StmtKind::Prefetch:
         out += format("{}prefetch {}[{}]\n", pad, names.name(s->buffer), texts(s->indices));
         break;
+      case StmtKind::Barrier: out += pad + "barrier\n"; break;
     }
   }
 

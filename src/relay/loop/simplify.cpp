@@ -75,11 +75,12 @@ Stmt simplify_stmt(const Stmt& s, const Bounds& bounds) {
       Expr min = simple(s->min), extent = simple(s->extent);
       Interval range = scalar::interval(extent, bounds);
       if (range.max && *range.max <= 0) return block({});
-      if (scalar::is_int(extent, 1) && s->for_kind != ForKind::Tile)
+      const bool remains = s->for_kind == ForKind::Tile || s->for_kind == ForKind::Thread;
+      if (scalar::is_int(extent, 1) && !remains)
         return simplify_stmt(substitute(s->body[0], {{s->var, min}}), bounds);
       Bounds inner = bounds;
       Interval last = scalar::interval(scalar::simplify(min + extent - 1, bounds), bounds);
-      if (s->for_kind == ForKind::Tile && last.max) last.max = std::max<int64_t>(*last.max, 1);  // its variable remains
+      if (remains && last.max) last.max = std::max<int64_t>(*last.max, 1);  // its variable remains
       inner.set(s->var, {scalar::interval(min, bounds).min, last.max});
       Stmt body = simplify_stmt(s->body[0], inner);
       return is_empty(body) ? body : for_(s->var, min, extent, s->for_kind, body);
@@ -135,6 +136,7 @@ Stmt simplify_stmt(const Stmt& s, const Bounds& bounds) {
       for (const Expr& e : s->indices) indices.push_back(simple(e));
       return prefetch(s->buffer, std::move(indices));
     }
+    case StmtKind::Barrier: return s;
   }
   return s;
 }

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "relay/base/diagnostics.h"
-#include "relay/loop/loop.h"
+#include "relay/loop/blocks.h"
 
 namespace relay::loop {
 namespace {
@@ -23,6 +23,7 @@ class Verifier {
     }
     expr(kernel_.tasks, "the number of tasks");
     vars_.insert(kernel_.task.get());
+    find_bound_loops();
     stmt(kernel_.body);
     return std::move(errors_);
   }
@@ -63,23 +64,93 @@ class Verifier {
     if (!e->dtype.is_bool()) wrong("{} has type {}", where, e->dtype.str());
   }
 
+  // --- blocks of threads
+  static const char* name(ForKind kind) {
+    switch (kind) {
+      case ForKind::Serial: return "serial";
+      case ForKind::Unrolled: return "unrolled";
+      case ForKind::Vectorised: return "vectorised";
+      case ForKind::Tile: return "of a tile";
+      case ForKind::Block: return "over blocks";
+      case ForKind::Thread: return "over threads";
+    }
+    return "";
+  }
+
+  // Checks the loops over blocks and threads; the others of these kinds are at wrong places.
+  void find_bound_loops() {
+    const size_t count = bound_loops(kernel_).size();
+    int64_t threads = 1;
+    Stmt s = kernel_.body;
+    for (bool in_threads = false; bound_.size() < count; s = s->body[0]) {
+      const bool is_loop = s->kind == StmtKind::For && (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread);
+      const bool is_shared = s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Shared;
+      if (!is_loop && !is_shared && s->kind != StmtKind::Let) break;
+      if (!is_loop) continue;
+      if (s->for_kind == ForKind::Block && in_threads) break;
+      bound_.insert(s.get());
+      if (s->for_kind == ForKind::Block) {
+        bool known = !has_load(s->extent);
+        for (const Expr& v : scalar::free_vars(s->extent)) known = known && vars_.count(v.get()) && v != kernel_.task;
+        if (!known)
+          wrong("the extent {} of loop {} over blocks is not known when the kernel is launched", scalar::str(s->extent),
+                s->var->name);
+        continue;
+      }
+      in_threads = true;
+      const Expr extent = scalar::simplify(s->extent);
+      if (!scalar::is_int(extent)) continue;  // reported below
+      threads = extent->ivalue < 1 || extent->ivalue > most_threads ? most_threads + 1 : threads * extent->ivalue;
+      if (threads > most_threads) return wrong("a block has 0 threads, or more than {}", most_threads);
+    }
+  }
+
+  static bool has_load(const Expr& root) {
+    bool found = false;
+    scalar::visit(root, [&](const Expr& e) { found |= e->kind == Kind::Load; });
+    return found;
+  }
+  // True if the value may be another one in another thread.
+  bool varies(const Expr& root) const {
+    bool found = false;
+    scalar::visit(root, [&](const Expr& e) { found |= e->kind == Kind::Load || varies_.count(e.get()); });
+    return found;
+  }
+  // Runs check() inside of a branch or loop, whose threads may differ.
+  void within(const std::string& what, bool may_differ, function_ref<void()> check) {
+    const std::string outside = apart_;
+    if (may_differ) apart_ = what;
+    check();
+    apart_ = outside;
+  }
+  void loop_body(const Stmt& s) {
+    const bool is_thread = s->for_kind == ForKind::Thread, differs = varies(s->min) || varies(s->extent);
+    const bool in_threads = std::exchange(in_threads_, in_threads_ || is_thread);
+    if (is_thread || differs) varies_.insert(s->var.get());
+    within(format("loop {}", s->var->name), differs, [&] { stmt(s->body[0]); });
+    varies_.erase(s->var.get());
+    in_threads_ = in_threads;
+  }
+
   void stmt(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::For: {
         expr(s->min, "a loop bound"), expr(s->extent, "a loop bound");
         if (s->min->dtype != DType::int64() || s->extent->dtype != DType::int64())
           wrong("the bounds of loop {} are not int64", s->var->name);
-        if (s->for_kind != ForKind::Serial && !scalar::is_int(scalar::simplify(s->extent)))
-          wrong("loop {} is {} but its extent {} is not constant", s->var->name,
-                s->for_kind == ForKind::Unrolled     ? "unrolled"
-                : s->for_kind == ForKind::Vectorised ? "vectorised"
-                                                     : "of a tile",
+        const bool bound = s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread;
+        if (s->for_kind != ForKind::Serial && s->for_kind != ForKind::Block &&
+            !scalar::is_int(scalar::simplify(s->extent)))
+          wrong("loop {} is {} but its extent {} is not constant", s->var->name, name(s->for_kind),
                 scalar::str(s->extent));
-        if (s->for_kind == ForKind::Tile && !scalar::is_int(s->min, 0))
-          wrong("loop {} of a tile begins at {}, not at 0", s->var->name, scalar::str(s->min));
+        if ((bound || s->for_kind == ForKind::Tile) && !scalar::is_int(s->min, 0))
+          wrong("loop {} is {} and begins at {}, not at 0", s->var->name, name(s->for_kind), scalar::str(s->min));
+        if (bound && !bound_.count(s.get()))
+          wrong("loop {} is {}, and is inside of something else than loops over blocks and threads", s->var->name,
+                name(s->for_kind));
         const bool in_tile = std::exchange(in_tile_, in_tile_ || s->for_kind == ForKind::Tile);
         vars_.insert(s->var.get());
-        stmt(s->body[0]);
+        loop_body(s);
         vars_.erase(s->var.get());
         in_tile_ = in_tile;
         break;
@@ -104,13 +175,16 @@ class Verifier {
           wrong("variable {} has type {} and a value of type {}", s->var->name, s->var->dtype.str(),
                 s->value->dtype.str());
         vars_.insert(s->var.get());
+        if (varies(s->value)) varies_.insert(s->var.get());
         stmt(s->body[0]);
-        vars_.erase(s->var.get());
+        vars_.erase(s->var.get()), varies_.erase(s->var.get());
         break;
       case StmtKind::If:
         condition(s->condition, "a condition");
         if (s->condition->dtype.lanes != 1) wrong("a condition has {} lanes", s->condition->dtype.lanes);
-        for (const Stmt& b : s->body) stmt(b);
+        within(format("condition {}", scalar::str(s->condition)), varies(s->condition), [&] {
+          for (const Stmt& b : s->body) stmt(b);
+        });
         break;
       case StmtKind::Alloc:
         if (s->buffer->scope == Scope::Param) wrong("local array {} is marked as the caller's", s->buffer->name);
@@ -128,12 +202,20 @@ class Verifier {
         access(s->buffer.get(), s->indices);
         for (const Expr& e : s->indices) expr(e, "an index");
         break;
+      case StmtKind::Barrier:
+        if (!in_threads_) wrong("a barrier is outside of the loops over threads");
+        if (!apart_.empty()) wrong("threads may part at {}, which has a barrier inside", apart_);
+        break;
     }
   }
 
   const Kernel& kernel_;
   Diagnostics errors_;
-  bool in_tile_ = false;  // inside a loop of a tile
+  bool in_tile_ = false;     // inside a loop of a tile
+  bool in_threads_ = false;  // inside a loop over threads
+  std::string apart_;        // the innermost branch or loop around that threads may take in different ways; "" if none
+  std::unordered_set<const StmtNode*> bound_;          // loops over blocks and threads at right places
+  std::unordered_set<const scalar::Node*> varies_;     // variables that may differ between threads
   std::unordered_set<const scalar::Node*> vars_;
   std::unordered_set<const scalar::Source*> buffers_;
 };

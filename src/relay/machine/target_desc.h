@@ -21,6 +21,18 @@ struct InstructionRate {
   bool operator==(const InstructionRate&) const = default;
 };
 
+// A device that runs blocks of threads with shared memory (loop/blocks.h). Its multiprocessors, TargetDesc::cores, run
+// several blocks at once, as their registers and memory allow. All zero for other machines.
+struct BlockFigures {
+  int warp = 0;                       // threads that run in step
+  int threads = 0;                    // the most of a block
+  int threads_at_once = 0;            // the most of a multiprocessor
+  int registers = 0;                  // of 32 bits, of a multiprocessor
+  int64_t shared_bytes = 0;           // of shared memory that a block can have
+  int64_t shared_bytes_at_once = 0;   // of a multiprocessor
+  bool operator==(const BlockFigures&) const = default;
+};
+
 struct TargetDesc {
   std::string name = "generic";       // "zen4", "sapphirerapids", "haswell", ...
   std::string triple;                 // LLVM triple
@@ -45,6 +57,7 @@ struct TargetDesc {
   double l2_gbps = 60, l3_gbps = 20, dram_gbps = 10;  // read bandwidth of one core
   bool prefetch_weights = true;                       // software prefetch of streamed weights pays
   int cores = 1;
+  BlockFigures blocks;
 };
 
 }  // namespace relay

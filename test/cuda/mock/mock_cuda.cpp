@@ -346,6 +346,12 @@ RELAY_MOCK cu::Result cuModuleGetFunction(cu::Function* function, cu::Module mod
   *function = reinterpret_cast<cu::Function>(&(functions()[entry] = {code, entry}));
   return cu::success;
 }
+RELAY_MOCK cu::Result cuFuncGetAttribute(int* value, int attribute, cu::Function function) {
+  RELAY_ENTER
+  if (attribute != cu::most_block_threads) return d.is_wrong("an attribute of functions that is not known");
+  *value = static_cast<int>(reinterpret_cast<MockFunction*>(function)->entry->most_threads);
+  return cu::success;
+}
 RELAY_MOCK cu::Result cuLaunchKernel(cu::Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned, cu::Stream stream,
                                      void**, void** extra) {

@@ -156,7 +156,10 @@ class EntryReader {
       return [to](Thread& t) { t.next = *to; };
     }
     if (op == "ret" || op == "exit") return [](Thread& t) { t.ended = true; };
-    if (op == "bar" || op == "barrier") return [](Thread& t) { t.waits = true; };
+    if (op == "bar" || op == "barrier") {
+      entry_.has_barriers = true;
+      return [](Thread& t) { t.waits = true; };
+    }
     const Parsed p = parsed(text);
     Step made = op == "ld"     ? load(p)
                 : op == "st"   ? store(p)
@@ -256,7 +259,8 @@ void run_thread(const Entry& entry, Thread& t) {
 }
 
 void run_block(const Entry& entry, Block& block) {
-  std::vector<Thread> threads(entry.shared_bytes > 0 ? block.grid.threads : 1);
+  const bool together = entry.shared_bytes > 0 || entry.has_barriers;
+  std::vector<Thread> threads(together ? block.grid.threads : 1);
   auto start = [&](Thread& t, unsigned lane) {
     t.block = &block, t.lane = lane, t.next = 0, t.ended = t.waits = false;
     t.registers.assign(entry.registers, 0xa5a5a5a5a5a5a5a5);  // as unset as they are on a GPU
@@ -264,11 +268,10 @@ void run_block(const Entry& entry, Block& block) {
     t.registers[3] = block.grid.blocks;
     t.local.assign(entry.local_bytes, 0xa5);
   };
-  if (threads.size() == 1) {
+  if (!together) {
     for (unsigned lane = 0; lane < block.grid.threads; ++lane) {
       start(threads[0], lane);
       run_thread(entry, threads[0]);
-      if (threads[0].waits) throw PtxError(entry.name + ": a barrier without shared memory");
     }
     return;
   }
@@ -335,6 +338,8 @@ PtxModule::PtxModule(const std::string& text) {
         where = Where::Body;
       else if (line.rfind(".maxntid", 0) == 0)
         current->most_threads = static_cast<unsigned>(std::stoul(line.substr(9)));
+      else if (line.rfind(".reqntid", 0) == 0)
+        current->most_threads = static_cast<unsigned>(std::stoul(line.substr(9))), current->takes_most = true;
     } else if (line == "}") {
       reader->end();
       where = Where::Outside;
@@ -372,6 +377,9 @@ const Entry* PtxModule::find(const std::string& name) const {
 void PtxModule::run(const Entry& entry, const std::vector<uint8_t>& arguments, Grid grid,
                     const Translate& translate) const {
   if (grid.threads > entry.most_threads) throw PtxError(entry.name + ": the block has more threads than it allows");
+  if (entry.takes_most && grid.threads != entry.most_threads)
+    throw PtxError(entry.name + ": the block has " + std::to_string(grid.threads) + " threads, and needs " +
+                   std::to_string(entry.most_threads));
   Block block;
   block.arguments = &arguments, block.constants = &constants_, block.translate = &translate, block.grid = grid;
   for (block.number = 0; block.number < grid.blocks; ++block.number) {

@@ -34,6 +34,8 @@ struct Entry {
   std::string name;
   size_t registers = 0, parameters = 0, parameter_bytes = 0;  // of registers, of parameters
   unsigned most_threads = 1024;                               // of a block
+  bool takes_most = false;                                    // no other number of threads
+  bool has_barriers = false;
   size_t local_bytes = 0, shared_bytes = 0;
   std::vector<Step> steps;
   std::vector<int> lines;

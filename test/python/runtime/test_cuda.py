@@ -92,6 +92,23 @@ def test_results_and_memory(dense):
     assert report["launches"] >= 3 and report["uploads"] >= 6 and report["downloads"] >= 3
 
 
+# A product and a convolution that have blocks of threads: the mock runs the threads from barrier to barrier, and reports
+# races.
+@pytest.mark.parametrize(
+    "parameters, body",
+    [
+        ("%x: Tensor[(33, 70), float32], %w: Tensor[(45, 70), float32]", "nn.relu(nn.dense(%x, %w))"),
+        (
+            "%x: Tensor[(1, 9, 10, 11), float32], %w: Tensor[(16, 9, 3, 3), float32]",
+            "nn.conv2d(%x, %w, padding=[1, 1, 1, 1], kernel_size=[3, 3], channels=16)",
+        ),
+    ],
+)
+def test_blocks_of_threads(parameters, body):
+    found = python(COMPARE, f'#[version = "0.0.5"]\ndef @main({parameters}) {{ {body} }}\n')
+    assert found["same"] and found["report"]["wrong"] == []
+
+
 @pytest.mark.slow
 def test_a_copy_larger_than_the_staging_memory():
     found = python(COMPARE, LARGE)

@@ -87,6 +87,55 @@ def test_spread_loops_have_the_same_bits():
     assert np.array_equal(fine, on_device(DENSE)(*inputs))
 
 
+# Products that have blocks of threads: sizes that no tile divides, a long sum, a size that is known at run time,
+# convolutions with and without a window.
+PRODUCTS = {
+    "dense": ("%x: Tensor[(33, 70), float32], %w: Tensor[(45, 70), float32]", "nn.relu(nn.dense(%x, %w))"),
+    "long": ("%x: Tensor[(16, 600), float32], %w: Tensor[(24, 600), float32]", "nn.dense(%x, %w)"),
+    "rows": ("%x: Tensor[(n, 40), float32], %w: Tensor[(32, 40), float32]", "nn.dense(%x, %w)"),
+    "batch": (
+        "%x: Tensor[(3, 20, 17), float32], %w: Tensor[(3, 21, 17), float32]",
+        "nn.batch_matmul(%x, %w)",
+    ),
+    "conv": (
+        "%x: Tensor[(2, 9, 11, 13), float32], %w: Tensor[(16, 9, 3, 3), float32]",
+        "nn.conv2d(%x, %w, padding=[1, 1, 1, 1], kernel_size=[3, 3], channels=16)",
+    ),
+    "conv1x1": (
+        "%x: Tensor[(1, 24, 7, 9), float32], %w: Tensor[(20, 24, 1, 1), float32]",
+        "nn.conv2d(%x, %w, kernel_size=[1, 1], channels=20)",
+    ),
+}
+
+
+def product(name):
+    parameters, body = PRODUCTS[name]
+    return f'#[version = "0.0.5"]\ndef @main({parameters}) {{ {body} }}\n'
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_blocks_of_threads(name):
+    module = relay.parse(product(name))
+    compiled = relay.compile(module, target="opencl:portable,+blocks")
+    inputs = arrays({p.name: [d if d > 0 else 19 for d in p.shape] for p in compiled.inputs})
+    want = relay.compile(module)(*inputs)
+    assert np.allclose(compiled(*inputs), want, rtol=1e-5, atol=1e-5)
+
+
+def test_blocks_are_work_groups(tmp_path):
+    path = tmp_path / "dense.relay"
+    path.write_text(product("dense"))
+
+    def code(target):
+        command = [RELAY, "opt", path, "--target", target, "--emit", "c"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    blocks = code("opencl:generic")
+    assert re.search(r"reqd_work_group_size\(\d+, 1, 1\)", blocks)
+    assert blocks.count("__local float") == 2 and blocks.count("barrier(CLK_LOCAL_MEM_FENCE)") >= 3
+    assert "__local" not in code("opencl:generic,-blocks")
+
+
 def test_control_flow_stays_on_the_host():
     x, n = np.zeros(4, "float32"), np.array(3, "int32")
     assert np.array_equal(on_device(LOOP)(x, n), relay.compile(relay.parse(LOOP))(x, n))

@@ -63,11 +63,12 @@ static bool is_small(const Stmt& s, const Bounds& bounds) {
   return true;
 }
 
-bool has_small_indices(const loop::Kernel& kernel) {
+bool has_small_indices(const loop::Kernel& kernel, const CKernelForm& form) {
   const Expr tasks = scalar::simplify(kernel.tasks);
   if (!kernel.shape_vars.empty() || !scalar::is_int(tasks) || tasks->ivalue >= INT32_MAX) return false;
   Bounds bounds;
   bounds.set(kernel.task, 0, tasks->ivalue);
+  if (form.thread) bounds.set(form.thread, 0, form.threads);
   return is_small(kernel.body, bounds);
 }
 

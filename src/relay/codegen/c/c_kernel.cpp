@@ -2,6 +2,7 @@
 
 #include <cctype>
 
+#include "relay/codegen/scalar_form.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -26,6 +27,12 @@ std::string CKernelWriter::run() {
   for (const Expr& v : kernel_.shape_vars) names_[v.get()] = unique(v->name);
   for (const loop::BufferRef& b : kernel_.params) names_[b.get()] = unique(b->name);
   const std::string task = names_[kernel_.task.get()] = unique(kernel_.task->name);
+  if (form_.thread) names_[form_.thread.get()] = unique(form_.thread->name);
+  std::set<const loop::Buffer*> stored, loaded;
+  for_each_access(kernel_.body, [&](const loop::Buffer& b, const scalar::Exprs&, bool stores) {
+    if (b.scope == Scope::Param) (stores ? stored : loaded).insert(&b);
+  });
+  for (const loop::Buffer* b : stored) reads_results_ |= loaded.contains(b);
   blocks_.push_back({});
   nested(kernel_.body);
   const std::string body = std::move(lines());
@@ -102,10 +109,26 @@ std::string CKernelWriter::entry_of_work_items(const std::string& task, const st
     const std::string each = in(value(form_.per_task), Prefix);
     first += " * " + each, last += " * " + each;
   }
+  std::string form = "__kernel";
+  if (form_.thread) {
+    form += format(" __attribute__((reqd_work_group_size({}, 1, 1)))", form_.threads);
+    if (used_.count(form_.thread.get()))
+      line(format("const {0} {1} = ({0})get_local_id(0);", index_type(), names_[form_.thread.get()]));
+  }
+  return format("{} void {}({}) {{\n{}{}{}}}\n", form, c_name(kernel_.name), join(params, ", "), shared_, lines(),
+                items_loop(first, last, task, body));
+}
+
+// Blocks that one work-group runs share its memory: a block begins when all threads have left the one before.
+std::string CKernelWriter::items_loop(const std::string& first, const std::string& last, const std::string& task,
+                                      const std::string& body) {
+  const Dialect& d = *form_.dialect;
   return format(
-      "__kernel void {0}({1}) {{\n{2}  for ({3} item = {7} + ({3})get_global_id(0); item < {8}; item += "
-      "({3})get_global_size(0)) {{\n    const {4} {5} = ({4})item;\n{6}  }}\n}}\n",
-      c_name(kernel_.name), join(params, ", "), lines(), position, index_type(), task, body, first, last);
+      "  for ({0} {6} = {3} + ({0})get_{7}_id(0); {6} < {4}; {6} += ({0})get_{8}(0)) {{\n"
+      "    const {1} {2} = ({1}){6};\n{5}{9}  }}\n",
+      d.signed_types[3], index_type(), task, first, last, body, form_.thread ? "group" : "item",
+      form_.thread ? "group" : "global", form_.thread ? "num_groups" : "global_size",
+      shared_.empty() ? "" : format("    {}\n", d.barrier));
 }
 
 void CKernelWriter::nested(const Stmt& s) {
@@ -162,6 +185,7 @@ void CKernelWriter::stmt(const Stmt& s) {
       for (const Stmt& b : s->body) stmt(b);
       break;
     case StmtKind::Prefetch: break;  // C99 has none
+    case StmtKind::Barrier: line(reads_results_ ? form_.dialect->barrier_of_arrays : form_.dialect->barrier); break;
   }
 }
 
@@ -205,7 +229,11 @@ void CKernelWriter::alloc(const Stmt& s) {
   const loop::Buffer& b = *s->buffer;
   int64_t elements = 1;
   for (const Expr& e : b.shape) elements *= e->ivalue;
-  const std::string type = stored_type(b.dtype), name = names_[&b] = unique(b.name);
+  std::string name = unique(b.name);
+  if (b.scope == Scope::Shared)  // declared in front of all others
+    while (!shared_names_.insert(name).second) name = unique(b.name);
+  names_[&b] = name;
+  const std::string type = stored_type(b.dtype);
   const int64_t before = scratch_used_;
   if (b.scope == Scope::Scratch) {
     const bool is_item = form_.entry == CKernelForm::Entry::WorkItems;
@@ -213,6 +241,8 @@ void CKernelWriter::alloc(const Stmt& s) {
     line(format("{0} *const {1} = ({0} *){2}scratch + {3});", to, name, is_item ? "(" : "(void *)((char *)", before));
     scratch_used_ += (elements * b.dtype.bytes() + 63) / 64 * 64;
     scratch_most_ = std::max(scratch_most_, scratch_used_);
+  } else if (b.scope == Scope::Shared) {
+    shared_ += format("  {}{} {}[{}];\n", form_.dialect->shared_space, type, name, elements);
   } else {
     line(format("{} {}[{}];", type, name, std::max<int64_t>(elements, 1)));
   }

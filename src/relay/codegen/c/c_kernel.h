@@ -22,11 +22,13 @@ struct CKernelForm {
   const Dialect* dialect = &c99;
   bool may_overlap = false;     // arrays that it gets may overlap: no `restrict`
   scalar::Expr per_task{};      // WorkItems: the kernel's tasks for each task that is asked for; null: 1
+  scalar::Expr thread{};        // WorkItems: the number of a thread in the block that runs a task; null without blocks
+  int64_t threads = 1;          // of a block
   bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
 };
 
 // True if every index of the kernel, and each part of one, is known to fit into int32_t.
-bool has_small_indices(const loop::Kernel& kernel);
+bool has_small_indices(const loop::Kernel& kernel, const CKernelForm& form);
 // The row-major position of an element.
 scalar::Expr flat_index_of(const loop::Buffer& buffer, const scalar::Exprs& indices);
 
@@ -36,7 +38,7 @@ class CKernelWriter {
       : kernel_(kernel),
         helpers_(helpers),
         form_(form),
-        narrow_(form.entry != CKernelForm::Entry::Pointers && has_small_indices(kernel)) {}
+        narrow_(form.entry != CKernelForm::Entry::Pointers && has_small_indices(kernel, form_)) {}
   std::string run();
   int64_t scratch_bytes() const { return scratch_most_; }  // after run()
 
@@ -63,6 +65,9 @@ class CKernelWriter {
   std::string static_function(const std::string& task, const std::string& body);
   std::string called_by_pointer(const std::string& task, const std::string& body);
   std::string entry_of_work_items(const std::string& task, const std::string& body);
+  // The loop of a work-item, or of a block of them, over its tasks.
+  std::string items_loop(const std::string& first, const std::string& last, const std::string& task,
+                         const std::string& body);
 
   // --- statements
   void stmt(const loop::Stmt& s);
@@ -113,6 +118,9 @@ class CKernelWriter {
   std::vector<Block> blocks_{1};
   int indent_ = 1;
   int64_t scratch_used_ = 0, scratch_most_ = 0;
+  std::string shared_;  // declarations of arrays that the threads of a block share
+  std::set<std::string> shared_names_;
+  bool reads_results_ = false;  // some array of the caller is both read and stored
   std::set<std::string> used_names_;
   std::set<const void*> used_;                          // variables and arrays that are read or written
   std::unordered_map<const void*, std::string> names_;  // of variables and arrays

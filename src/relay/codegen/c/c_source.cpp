@@ -27,6 +27,8 @@ std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks
                                       {.entry = CKernelForm::Entry::WorkItems,
                                        .dialect = &opencl_c,
                                        .per_task = form.per_task,
+                                       .thread = form.thread,
+                                       .threads = form.threads,
                                        .fuses_products = true})
                             .run();
   }

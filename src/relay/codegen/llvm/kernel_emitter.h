@@ -20,6 +20,7 @@
 
 #include "relay/codegen/llvm/values.h"
 #include "relay/codegen/registers.h"
+#include "relay/codegen/scalar_form.h"
 #include "relay/codegen/tile_plan.h"
 #include "relay/loop/lanes.h"
 
@@ -33,9 +34,8 @@ class KernelEmitter {
   KernelEmitter(const loop::Kernel& kernel, const TargetDesc& target, const RegisterPlan& registers,
                 const TilePlan& tiles, llvm::Module& module);
   void run();
-  // Emits an entry of a device (nvptx/ptx.h). The kernel has no vectors and no register buffers. `per_task`: its tasks
-  // for each task that is asked for; 1 if null.
-  void run_on_device(const scalar::Expr& per_task);
+  // Emits an entry of a device (nvptx/ptx.h). `form`: of this kernel, which has no vectors and no register buffers.
+  void run_on_device(const DeviceForm& form);
 
  private:
   using Value = llvm::Value;
@@ -82,6 +82,8 @@ class KernelEmitter {
                 const loop::Stmt& body);
   void if_stmt(const loop::Stmt& s);
   void alloc_stmt(const loop::Stmt& s);
+  void barrier();                              // of a block's threads, on devices that have them
+  Value* shared_array(const loop::Buffer& b);  // one for all threads of a block
   void branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise);
   void define(const scalar::Expr& var, Value* value);
 

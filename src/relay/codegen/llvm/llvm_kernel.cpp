@@ -124,6 +124,7 @@ void KernelEmitter::stmt(const Stmt& s) {
       for (const Stmt& b : s->body) stmt(b);
       break;
     case StmtKind::Prefetch: prefetch(s); break;
+    case StmtKind::Barrier: barrier(); break;
   }
   locals_.clear(), local_index_.clear();
 }

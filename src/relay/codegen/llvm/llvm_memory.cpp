@@ -97,6 +97,7 @@ void KernelEmitter::alloc_stmt(const Stmt& s) {
     array->setAlignment(Align(64));
     bases_[buffer] = array;
   }
+  if (buffer->scope == Scope::Shared) bases_[buffer] = shared_array(*buffer);
   if (buffer->scope == Scope::Scratch) {
     bases_[buffer] = entry.CreateConstGEP1_64(entry.getInt8Ty(), scratch_, static_cast<uint64_t>(used), buffer->name);
     scratch_used_ = used + (elements * buffer->dtype.bytes() + 63) / 64 * 64;

@@ -47,6 +47,7 @@ BuiltKernel KernelBuilder::build(const te::Tensor& root, const std::string& name
   out.kernel.task = scalar::var("task");
   out.kernel.tasks = imm(1);
   out.kernel.body = tasks(ranges, out.kernel);
+  check_blocks(out.kernel);
   out.kernel.shape_vars = shape_vars(out);
   return out;
 }

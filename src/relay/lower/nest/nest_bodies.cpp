@@ -91,6 +91,7 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
   for (size_t i = body.parts.size(); i-- > 0;)
     element =
         loop::let(body.parts[i].var, resolve(decided(scalar::substitute(body.parts[i].value, bindings))), element);
+  if (may_pass_limits(*stage)) return element;
   for (const te::Axis& a : stage->axes)  // for an unrolled tile whose last rows may not exist
     if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
   return element;

@@ -1,6 +1,6 @@
 // KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks),
-// nest_loops.cpp (kinds of loops, tails), nest_storage.cpp (stages placed in loops, their buffers and rings) and
-// nest_bodies.cpp (computing and storing the elements of one point).
+// nest_loops.cpp (kinds of loops, tails), nest_blocks.cpp (blocks of threads), nest_storage.cpp (stages placed in loops,
+// their buffers and rings) and nest_bodies.cpp (computing and storing the elements of one point).
 #pragma once
 
 #include <unordered_map>
@@ -92,6 +92,33 @@ class KernelBuilder {
   loop::Stmt vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with);
   loop::Stmt tile_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with);
 
+  // --- blocks of threads (nest_blocks.cpp)
+  loop::Stmt block_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);
+  // A loop over threads; in_threads() has opened it. With another loop of the axis before it, neighbouring threads have
+  // neighbouring elements: `i/256 i/1:thread`.
+  loop::Stmt thread_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);
+  // The body inside of all loops over threads of the root.
+  loop::Stmt in_threads(function_ref<loop::Stmt()> body);
+  // A loop whose steps a later loop divides among threads: the last step may reach beyond the end.
+  loop::Stmt strided_loop(const Loop& l, const Range& range, Inside with);
+  bool is_for_threads(const TensorNode& stage, size_t level) const;
+  // The number of loops of the root that are parallel or over blocks.
+  size_t block_prefix() const;
+  // The level of the root inside of all its loops over threads, and of those that are parallel or over blocks.
+  size_t bound_prefix() const;
+  // The number of the thread in its block, and the number of threads; 0 and 1 outside of the loops over threads.
+  Expr thread_number() const;
+  int64_t threads() const;
+  // What all threads of the block need, given what one of them does.
+  Region of_all_threads(const te::Tensor& t, Region region) const;
+  // Computes a stage into shared memory: its leading loops over threads are distributed over those of the block.
+  loop::Stmt fill(const te::Tensor& stage, const Ranges& ranges);
+  // True if elements of the stage past the limit of a range may be computed, because it reads local arrays only and
+  // nothing reads these elements.
+  bool may_pass_limits(const TensorNode& stage) const;
+  // Refuses blocks that are larger than those of the target.
+  void check_blocks(const loop::Kernel& kernel) const;
+
   // --- placing (nest_storage.cpp)
   // The ring axis of a stage placed at (stage, level), or "".
   std::string ring_at(const te::Tensor& stage, size_t level) const;
@@ -149,6 +176,13 @@ class KernelBuilder {
   std::unordered_map<const TensorNode*, std::pair<const TensorNode*, size_t>> value_of_;  // the same, by source
   std::map<std::string, int> counter_;
   Exprs parallel_digits_;
+  struct Threads {
+    Expr var;
+    int64_t count = 1;
+    size_t level = 0;  // of the root
+  };
+  std::vector<Threads> threads_;  // the loops over threads, while they are open
+  size_t outside_threads_ = 0;    // the number of loops open when they were opened, and they themselves
   Exprs open_;        // variables of the loops around, innermost last
   Expr lane_, mask_;  // inside a vector loop
   int64_t lanes_ = 1;

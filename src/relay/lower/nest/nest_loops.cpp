@@ -14,7 +14,10 @@ using scalar::imm;
 using scalar::lt;
 
 loop::Stmt KernelBuilder::loops(const te::Tensor& stage, size_t level, const Ranges& ranges) {
-  return with_placed(stage, level, ranges, [&] { return loops_after_placed(stage, level, ranges); });
+  auto all = [&] {
+    return with_placed(stage, level, ranges, [&] { return loops_after_placed(stage, level, ranges); });
+  };
+  return stage == root_ && level == block_prefix() ? in_threads(all) : all();
 }
 
 size_t KernelBuilder::first_reduce_loop(const TensorNode& stage) const {
@@ -65,6 +68,9 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
   if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);
   if (l.kind == LoopKind::SkipPadding) return skip_padding_loop(stage, *axis, l, range, ranges, with);
   if (l.kind == LoopKind::Tile) return tile_loop(stage, l, range, with);
+  if (l.kind == LoopKind::Block) return block_loop(stage, level, range, l, with);
+  if (l.kind == LoopKind::Thread) return thread_loop(stage, level, range, l, with);
+  if (is_for_threads(*stage, level)) return strided_loop(l, range, with);
   if (!scalar::is_int(range.extent)) return symbolic_loop(stage, l, level, range, with);
 
   int64_t extent = range.extent->ivalue, full = extent / l.step, tail = extent % l.step;

@@ -27,11 +27,25 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
   loop::Stmts before;
   if (!of(*stage).prefetch_tile.empty()) before = prefetch_tiles(stage, level, ranges);
   std::vector<loop::BufferRef> buffers;
+  te::Tensors filled;  // shared arrays since the last barrier
+  auto wait = [&] {
+    if (injected_bug_ != Mutation::LoseBarrier) before.push_back(loop::barrier());
+    filled.clear();
+  };
   for (const te::Tensor& t : placement_.placed_in(*stage)) {
     if (of(*t).level != static_cast<int>(level)) continue;
     if (lane_)
       refuse("place it before the vector loop",
              "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
+    const bool is_shared = of(*t).storage == Storage::Shared;
+    // In a loop, other threads may still read what the array held before.
+    if (is_shared && filled.empty() && open_.size() > outside_threads_) wait();
+    const te::Tensors& loads = bodies_.loads_of(*t);
+    if (!filled.empty() && (!is_shared || std::any_of(loads.begin(), loads.end(), [&](const te::Tensor& in) {
+          return std::find(filled.begin(), filled.end(), in) != filled.end();
+        })))
+      wait();
+    if (is_shared) filled.push_back(t);
     if (of(*t).storage == Storage::Array)
       place_in_array(t, stage, level, ranges, before);
     else if (of(*t).ring.empty())
@@ -39,6 +53,7 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
     else
       slide(t, stage, level, ranges, before);
   }
+  if (!filled.empty()) wait();
   before.push_back(rest());
   loop::Stmt body = loop::block(std::move(before));
   for (size_t i = buffers.size(); i-- > 0;) body = loop::alloc(buffers[i], body);
@@ -54,6 +69,7 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   b.scope = s.storage == Storage::Registers ? loop::Scope::Register
             : s.storage == Storage::Stack   ? loop::Scope::Stack
             : s.storage == Storage::Tiles   ? loop::Scope::Tile
+            : s.storage == Storage::Shared  ? loop::Scope::Shared
                                             : loop::Scope::Scratch;
   int vector_dim = -1;
   for (const Loop& l : s.loops)
@@ -85,9 +101,16 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   constexpr int64_t row_distance = 1024;
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
-  if (s.storage != Storage::Registers && s.storage != Storage::Tiles && !b.shape.empty() && rows >= 4 &&
+  const bool in_caches = s.storage == Storage::Stack || s.storage == Storage::Scratch;
+  if (in_caches && !b.shape.empty() && rows >= 4 &&
       b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
     b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
+  if (s.storage == Storage::Shared && b.shape.size() > 1 && !s.loops.empty() &&
+      s.loops.back().axis != t->axes[static_cast<size_t>(local.order.back())].var->name) {
+    // Neighbouring threads store to neighbouring rows: without a gap, the rows would meet in a few banks.
+    constexpr int64_t gap = 4;  // elements: the rows of four are still aligned to 16 bytes
+    b.shape.back() = imm(b.shape.back()->ivalue + gap);
+  }
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
   local.ring_dim = ring_dim, local.ring_size = ring_size;
   loop::BufferRef made(new loop::Buffer(std::move(b)));
@@ -118,8 +141,8 @@ void KernelBuilder::place_in_array(const te::Tensor& t, const te::Tensor& consum
   if (consumer != root_ || level > first_reduce_loop(*consumer))
     refuse("place it at the root", "stage '{}' is stored in the loops of '{}', which are run more than once", t->name,
            consumer->name);
-  if (level < parallel_digits_.size())
-    refuse(format("{} is the outermost place", parallel_digits_.size()),
+  if (level < bound_prefix())
+    refuse(format("{} is the outermost place", bound_prefix()),
            "stage '{}' is stored outside of the parallel loops of '{}': each task would store all of it", t->name,
            consumer->name);
   Region region;
@@ -151,6 +174,7 @@ void KernelBuilder::place_in_array(const te::Tensor& t, const te::Tensor& consum
 KernelBuilder::Buffers KernelBuilder::place(const te::Tensor& t, const te::Tensor& consumer, size_t level,
                                             const Ranges& ranges, loop::Stmts& before) {
   Region region = regions_.required(t, consumer, level, ranges);
+  if (of(*t).storage == Storage::Shared) region = of_all_threads(t, std::move(region));
   if (injected_bug_ == Mutation::RegionShort && of(*t).storage != Storage::Registers)
     for (Range& r : region.dims)
       if (scalar::is_int(r.extent) && r.extent->ivalue > 1) {
@@ -168,7 +192,7 @@ KernelBuilder::Buffers KernelBuilder::place(const te::Tensor& t, const te::Tenso
   bool nothing = std::any_of(t->axes.begin(), t->axes.end(), [&](const te::Axis& a) {
     return scalar::is_int(needed.at(a.var.get()).extent, 0);  // its reader's guard excludes all of it
   });
-  if (!nothing) before.push_back(loops(t, 0, needed));
+  if (!nothing) before.push_back(of(*t).storage == Storage::Shared ? fill(t, needed) : loops(t, 0, needed));
   return buffers;
 }
 

@@ -7,6 +7,9 @@
 //     scale[m] = 1 / sum[m]                         one value per row: computed once
 //     out[m, k] = e[m, k] * scale[m]
 //
+// On devices with blocks of threads, a block computes a row. Its threads share the work along the row, and reduce by a
+// tree in shared memory: parts of a reduction, one for each thread, then halves of them.
+//
 // If rows are groups of a longer axis, out[c, k] = (x[c, k] - mean[c // 2]) * .., the output is viewed as an array with
 // an axis for the group and one for its members.
 #include <algorithm>
@@ -261,9 +264,75 @@ static void schedule_rows(ScheduleDraft& draft, Rows rows) {
                     rows.reductions.size(), rows.kept.size()));
 }
 
+// The threads of a block for each row; 0 if rows are too short, or have stages that threads cannot share.
+static int64_t threads_of_row(const ScheduleDraft& draft, const Rows& rows) {
+  constexpr int64_t most = 256, least = 64;  // a shorter row leaves most threads of a block without work
+  if (draft.target->blocks.threads == 0 || !draft.secondary_outputs.empty()) return 0;
+  const int64_t length = extent_or(*find_axis(*rows.out, rows.v), usual_row);
+  for (const std::string& name : rows.reductions)
+    if (te::has_several_values(*draft.stage(name)) ||
+        contiguous_axis(draft, facts_now(draft, rows, draft.stage(name))) < 0)
+      return 0;
+  int64_t threads = std::min<int64_t>(most, draft.target->blocks.threads);
+  while (threads > least && threads / 2 >= length) threads /= 2;
+  return length >= least ? threads : 0;
+}
+
+// Reduces `name` by all threads of the block that computes a row.
+static void reduce_in_block(ScheduleDraft& draft, const Rows& rows, const std::string& name, int level,
+                            int64_t threads) {
+  const te::Tensor r = draft.stage(name);
+  const int along = contiguous_axis(draft, facts_now(draft, rows, r));
+  const LaneParts parts = split_lanes(draft, r, static_cast<size_t>(along), threads);
+  // The parts are added up in registers, and then shared.
+  const te::Tensor shared = copy_stage(parts.acc, parts.acc->name + "_shared");
+  draft.redirect(parts.acc, shared);
+  auto at = [&](const std::string& stage, const std::string& where, int inside, Storage storage) -> StageSchedule& {
+    StageSchedule& s = draft.schedule.stages[stage];
+    s = {};
+    s.place = Place::At, s.consumer = where, s.level = inside, s.storage = storage;
+    return s;
+  };
+  auto add_axes = [](std::vector<Loop>& loops, const te::TensorNode& stage, bool of_threads) {
+    if (of_threads) loops.push_back({stage.axes.back().var->name, 1, LoopKind::Thread});
+    for (size_t d = 0; d + 1 < stage.axes.size(); ++d) loops.push_back({stage.axes[d].var->name, 1});
+    if (!of_threads) loops.push_back({stage.axes.back().var->name, 1});
+  };
+  StageSchedule& acc = at(parts.acc->name, shared->name, static_cast<int>(shared->axes.size()), Storage::Registers);
+  for (const te::Axis& k : parts.acc->reduce_axes) acc.loops.push_back({k.var->name, 1});
+  add_axes(acc.loops, *parts.acc, false);
+  add_axes(at(shared->name, name, 0, Storage::Shared).loops, *shared, true);
+  for (const te::Tensor& half : parts.halves) add_axes(at(half->name, name, 0, Storage::Shared).loops, *half, true);
+  StageSchedule& result = at(name, rows.out->name, level, Storage::Registers);
+  for (const te::Axis& k : parts.result->reduce_axes) result.loops.push_back({k.var->name, 1, LoopKind::Unroll});
+  for (const te::Axis& a : parts.result->axes) result.loops.push_back({a.var->name, 1});
+}
+
+static void schedule_rows_in_blocks(ScheduleDraft& draft, Rows rows, int64_t threads) {
+  rows.once = once_a_row(draft, rows);
+  const int level = schedule_stages(draft, rows);
+  std::vector<Loop>& loops = draft.schedule.stages[rows.out->name].loops;
+  for (Loop& l : loops)
+    if (l.kind == LoopKind::Parallel) l.kind = LoopKind::Block;
+  std::erase_if(loops, [&](const Loop& l) { return l.axis == rows.v; });
+  loops.push_back({rows.v, threads});
+  loops.push_back({rows.v, 1, LoopKind::Thread});
+  for (const std::string& name : rows.reductions) reduce_in_block(draft, rows, name, level, threads);
+  draft.note(format("{}: a block for each row along {}, {} threads, {} reductions", rows.out->name, rows.v, threads,
+                    rows.reductions.size()));
+}
+
+// The way to schedule rows that suits the target.
+static void schedule_found(ScheduleDraft& draft, const Rows& rows) {
+  if (const int64_t threads = threads_of_row(draft, rows))
+    schedule_rows_in_blocks(draft, rows, threads);
+  else
+    schedule_rows(draft, rows);
+}
+
 RuleCandidates rows_rule(const ScheduleDraft& draft) {
   if (const std::optional<Rows> rows = find_rows(draft))
-    return only([rows](ScheduleDraft& of) { schedule_rows(of, *rows); });
+    return only([rows](ScheduleDraft& of) { schedule_found(of, *rows); });
   const te::Tensor viewed = with_axis_of_rows(draft);
   if (!viewed) return {};
   const te::Tensor out = draft.primary_outputs()[0];
@@ -271,7 +340,7 @@ RuleCandidates rows_rule(const ScheduleDraft& draft) {
   of_view.view_output(out, viewed);
   const std::optional<Rows> rows = find_rows(of_view);
   if (!rows) return {};
-  return only([out, viewed, rows](ScheduleDraft& of) { of.view_output(out, viewed), schedule_rows(of, *rows); });
+  return only([out, viewed, rows](ScheduleDraft& of) { of.view_output(out, viewed), schedule_found(of, *rows); });
 }
 
 }  // namespace relay::lower

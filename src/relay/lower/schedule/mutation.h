@@ -15,6 +15,7 @@ enum class Mutation : uint8_t {
   Race,
   AliasBuffers,
   SkipPaddingShort,
+  LoseBarrier,
   OutOfBounds  // far enough for the process to crash
 };
 

@@ -24,8 +24,8 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 }
 
 // The part of a region that exists: a guard may keep its reader from the rest, but its producer has no guard. A limited
-// range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled: then
-// a condition does.
+// range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled or
+// distributed over threads: then a condition does.
 Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
@@ -35,7 +35,7 @@ Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) co
     LoopKind last = LoopKind::Serial;
     for (const Loop& l : of(t).loops)
       if (l.axis == axis.var->name) last = l.kind;
-    if (last == LoopKind::Vector || last == LoopKind::Unroll) return range;
+    if (last == LoopKind::Vector || last == LoopKind::Unroll || last == LoopKind::Thread) return range;
   }
   bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
   if (low && high) return {range.min, range.extent};
@@ -259,7 +259,8 @@ static void check_program(const te::Tensor& stage, const Schedule& schedule) {
     for (size_t d : stage->batch_axes) batch |= stage->axes[d].var->name == l.axis;
     if (!batch)
       refuse("leave the loop out", "stage '{}' is a program, whose own loops run over axis '{}'", stage->name, l.axis);
-    if (l.kind == LoopKind::Vector || l.kind == LoopKind::SkipPadding)
+    if (l.kind == LoopKind::Vector || l.kind == LoopKind::SkipPadding || l.kind == LoopKind::Block ||
+        l.kind == LoopKind::Thread)
       refuse("make it parallel or serial", "loop {} of stage '{}' is of a kind that a program cannot have", l.axis,
              stage->name);
   }
@@ -303,6 +304,8 @@ void check_places(const te::Tensors& stages, const Schedule& schedule) {
       refuse("place it at the root",
              "stage '{}' cannot be stored beside '{}': it is a scan, has a ring or several values", t->name,
              s->consumer);
+    if (s->storage == Storage::Shared && (te::has_several_values(*t) || !s->ring.empty()))
+      refuse("store it on the stack", "stage '{}' cannot be shared: it has a ring or several values", t->name);
     const StageSchedule* c = schedule_of(s->consumer);
     if (!c || c->place == Place::Inline)
       refuse("name the stage that it is inlined into",

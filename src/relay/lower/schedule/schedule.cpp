@@ -21,8 +21,9 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
   return false;
 }
 
-static const char* const storage_names[] = {"registers", "stack", "scratch", "array", "tiles"};
-static const char* const kind_names[] = {"serial", "parallel", "unroll", "vector", "peeled", "skip_padding", "tile"};
+static const char* const storage_names[] = {"registers", "stack", "scratch", "array", "tiles", "shared"};
+static const char* const kind_names[] = {"serial",       "parallel", "unroll", "vector", "peeled",
+                                         "skip_padding", "tile",     "block",  "thread"};
 
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule) {
   int innermost = -1;
@@ -179,7 +180,7 @@ class Reader {
     constexpr int64_t most_levels = 64;  // more than the loops of any stage
     constexpr size_t least_words = 5;    // stage NAME: at STAGE.LEVEL STORAGE
     if (place != "at" || words_.size() < least_words)
-      return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch|array|tiles'");
+      return error(2, "expected inline, root or 'at STAGE.LEVEL registers|stack|scratch|array|tiles|shared'");
     size_t dot = words_[3].text.rfind('.');
     int64_t level = 0;
     if (dot == std::string_view::npos || !number(words_[3].text.substr(dot + 1), &level) || level < 0 ||
@@ -191,7 +192,7 @@ class Reader {
     if (!find_stage(s.consumer)) return unknown_stage(3, s.consumer);
     const char* const* found = std::find(std::begin(storage_names), std::end(storage_names), words_[4].text);
     if (found == std::end(storage_names))
-      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack, scratch, array or tiles");
+      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack, scratch, array, tiles or shared");
     s.storage = static_cast<Storage>(found - storage_names);
     if (words_.size() >= least_words + 2 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
     return ok();
@@ -205,7 +206,7 @@ class Reader {
         const char* const* found = std::find(std::begin(kind_names), std::end(kind_names), text.substr(colon + 1));
         if (found == std::end(kind_names))
           return error(w, format("'{}' is not a kind of loop", text.substr(colon + 1)),
-                       "serial, parallel, unroll, vector, peeled, skip_padding or tile");
+                       "serial, parallel, unroll, vector, peeled, skip_padding, tile, block or thread");
         loop.kind = static_cast<LoopKind>(found - kind_names);
         text = text.substr(0, colon);
       }

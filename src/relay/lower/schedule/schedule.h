@@ -21,6 +21,20 @@
 // own storage, are fetched before the tile is computed. `stage sum: at norm.1 array`: sum is a result too; each step
 // stores the same part of it as of norm. `at conv_stored.0 tiles`: the sums are in tile registers. The last loops of
 // their rows, columns and products are :tile, and so are those of the stage that copies them to the stack.
+//
+// On devices with blocks of threads (loop/blocks.h), loops of a root are run by blocks, and loops in them by threads:
+//
+//   stage relu: root
+//     loops m/64:block n/64:block m/4:thread n/4:thread m/1:unroll n/1:unroll
+//   stage dense: at relu.4 registers
+//     loops k/16 k/1 m/1:unroll n/1:unroll
+//   stage data_shared: at dense.1 shared
+//     loops m/1:thread k/1:thread
+//
+// A block whose size does not divide the axis has threads without elements, which store nothing. In `i/256 i/1:thread`
+// neighbouring threads have neighbouring elements; all loops over threads are opened in front of it. `shared`: one array for
+// the block, with all that its threads need. The threads fill it together: the elements of the :thread loops, which come
+// first, are distributed over them.
 #pragma once
 
 #include <map>
@@ -30,7 +44,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding, Tile };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding, Tile, Block, Thread };
 
 struct Loop {
   std::string axis;
@@ -46,7 +60,7 @@ enum class Place : uint8_t {
 
 // Array: a result of the group that is stored while `consumer`, a root of the same shape, is computed: each step of the
 // loops around stores the same part of both. So the kernel has several results.
-enum class Storage : uint8_t { Registers, Stack, Scratch, Array, Tiles };
+enum class Storage : uint8_t { Registers, Stack, Scratch, Array, Tiles, Shared };
 
 // Fetches the elements that are read of `array` (a stage or placeholder, or the stage itself) `step` further along
 // `axis` into the cache.
@@ -72,7 +86,8 @@ struct StageSchedule {
   // Arrays that the stage reads, or its own: the part that a tile needs is fetched into the cache before the innermost
   // stages placed in its loops are computed.
   std::vector<std::string> prefetch_tile;
-  std::vector<Loop> loops;  // outermost first; parallel loops come first, and only at Root
+  std::vector<Loop> loops;  // outermost first; parallel loops come first, and only at Root, then loops over blocks and
+                            // over threads
 };
 
 struct Schedule {

@@ -23,6 +23,7 @@ struct OpenClInfo {
   int64_t argument_bytes = 0;                      // of a kernel
   int units = 1;                                   // compute units
   int64_t group_size = 1;                          // the most work-items of a work-group
+  int64_t shared_bytes = 0;                        // that a work-group can share
   std::optional<std::string> refused{};            // the reason why kernels cannot run on it, such as an old version
 };
 

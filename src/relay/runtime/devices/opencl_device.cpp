@@ -38,8 +38,12 @@ struct BuiltProgram {
 class OpenClKernel final : public DeviceKernel {
  public:
   OpenClKernel(std::string name, std::shared_ptr<BuiltProgram> program, OpenClHandle<cl_kernel> handle,
-               cl_uint arguments)
-      : name(std::move(name)), program_(std::move(program)), handle(std::move(handle)), arguments(arguments) {}
+               cl_uint arguments, int64_t group)
+      : name(std::move(name)),
+        program_(std::move(program)),
+        handle(std::move(handle)),
+        arguments(arguments),
+        group(group) {}
   const std::string name;
 
  private:
@@ -48,6 +52,7 @@ class OpenClKernel final : public DeviceKernel {
  public:
   const OpenClHandle<cl_kernel> handle;
   const cl_uint arguments;
+  const int64_t group;  // work-items of a work-group, which share memory; 0 if any number will do
   mutable std::atomic<bool> has_run{false};
 };
 
@@ -136,14 +141,22 @@ class OpenClDevice final : public Device {
     cl_uint arguments = 0;
     if (code == CL_SUCCESS)
       code = cl_.clGetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, nullptr);
+    size_t group[3] = {};
+    cl_ulong shared = 0;
+    auto ask = [&](cl_kernel_work_group_info what, auto& to) {
+      if (code == CL_SUCCESS)
+        code = cl_.clGetKernelWorkGroupInfo(kernel.get(), found_.id, what, sizeof to, &to, nullptr);
+    };
+    ask(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, group), ask(CL_KERNEL_LOCAL_MEM_SIZE, shared);
     if (code != CL_SUCCESS) return failure(format("making kernel `{}`", name), code);
+    RELAY_RETURN_IF_ERROR(check_group(name, static_cast<int64_t>(group[0]), static_cast<int64_t>(shared)));
     return std::shared_ptr<const DeviceKernel>(
-        std::make_shared<OpenClKernel>(name, program, std::move(kernel), arguments));
+        std::make_shared<OpenClKernel>(name, program, std::move(kernel), arguments, static_cast<int64_t>(group[0])));
   }
 
   Status launch(const DeviceKernel& given, const Launch& launch) override {
     const OpenClKernel& kernel = static_cast<const OpenClKernel&>(given);
-    const Grid grid = grid_of(launch.tasks, launch.scratch_bytes);
+    const Grid grid = grid_of(kernel.group, launch.tasks, launch.scratch_bytes);
     std::lock_guard<std::mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(check());
     cl_uint at = 0;
@@ -210,6 +223,19 @@ class OpenClDevice final : public Device {
     return lost_;
   }
   Status check() const { return lost_.empty() ? ok() : Status(lost_); }
+  // Refuses a kernel whose work-groups need more than the device has.
+  Status check_group(const std::string& kernel, int64_t items, int64_t shared) const {
+    if (items <= about_.group_size && shared <= about_.shared_bytes) return ok();
+    return Diagnostic{DiagnosticKind::incompatible_artifact,
+                      format("the work-groups of kernel `{}` have {} work-items and {} of shared memory; `{}` allows {} "
+                             "and {}",
+                             kernel, items, bytes_text(shared), about_.name, about_.group_size,
+                             bytes_text(about_.shared_bytes)),
+                      {},
+                      {},
+                      {},
+                      "compile the model for this device"};
+  }
 
   Status wait_for_all() {
     RELAY_RETURN_IF_ERROR(check());
@@ -254,11 +280,14 @@ class OpenClDevice final : public Device {
 
   // A CPU has few work-items, which run many tasks. A GPU has as many as fill it several times, because the code may
   // divide a task among them; those without work end at once.
-  Grid grid_of(int64_t tasks, int64_t scratch_bytes) const {
+  // `declared`: the work-items of a work-group that the kernel asks for, or 0; then a group runs blocks of tasks.
+  Grid grid_of(int64_t declared, int64_t tasks, int64_t scratch_bytes) const {
     constexpr int64_t most_scratch = 256 << 20;  // bytes
     const bool cpu = about_.kind == "CPU";
-    const int64_t group = cpu ? 1 : std::min<int64_t>(64, about_.group_size);
-    int64_t items = cpu ? std::min<int64_t>(tasks, about_.units * int64_t{8}) : about_.units * int64_t{2048};
+    const int64_t group = declared > 0 ? declared : cpu ? 1 : std::min<int64_t>(64, about_.group_size);
+    int64_t items = declared > 0 ? about_.units * int64_t{8} * declared
+                    : cpu        ? std::min<int64_t>(tasks, about_.units * int64_t{8})
+                                 : about_.units * int64_t{2048};
     if (scratch_bytes > 0)
       items = std::min(items, std::max<int64_t>(1, std::min(most_scratch, about_.allocation_bytes) / scratch_bytes));
     return {std::max(group, (items + group - 1) / group * group), group};

@@ -57,6 +57,7 @@ static OpenClInfo describe(const OpenClLibrary& cl, cl_platform_id platform, cl_
   d.units = std::max(1, static_cast<int>(number_of<cl_uint>(cl, device, CL_DEVICE_MAX_COMPUTE_UNITS)));
   d.group_size =
       std::max<int64_t>(1, static_cast<int64_t>(number_of<size_t>(cl, device, CL_DEVICE_MAX_WORK_GROUP_SIZE)));
+  d.shared_bytes = static_cast<int64_t>(number_of<cl_ulong>(cl, device, CL_DEVICE_LOCAL_MEM_SIZE));
   d.refused = refusal(cl, device, d.version);
   return d;
 }

@@ -30,6 +30,10 @@ static TargetDesc described(const Card& card) {
   d.fma_per_cycle = 1, d.ghz = card.ghz;
   d.dram_gbps = card.gpu.memory_gbps / card.gpu.multiprocessors;
   d.cores = card.gpu.multiprocessors;
+  // Without asking for more, a block has 48 KiB.
+  constexpr int64_t most_static = 48 << 10;
+  d.blocks = {card.gpu.warp,      card.gpu.block_threads, card.gpu.threads,
+              card.gpu.registers, most_static,            card.gpu.shared};
   return d;
 }
 

@@ -8,7 +8,8 @@ namespace relay::target {
 
 codegen::TargetDef opencl();
 
-// True if the device is this machine's processor, whose figures then describe it.
+// True if the device is this machine's processor, whose figures then describe it. Not if it is to run blocks of threads
+// (+blocks), as a GPU does.
 bool is_cpu_device(const TargetDesc& target);
 
 }  // namespace relay::target

@@ -1,9 +1,11 @@
-// The entry of a kernel on a device (ptx.h): each thread runs every N-th task, where N is the number of threads.
+// The entry of a kernel on a device (ptx.h): each thread runs every N-th task, where N is the number of threads; if the
+// kernel has blocks of threads, each block runs every N-th task, where N is the number of blocks.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
+#include "relay/loop/blocks.h"
 
 namespace relay::codegen {
 
@@ -12,8 +14,24 @@ using llvm::Type;
 using scalar::Expr;
 using scalar::Interval;
 
-void KernelEmitter::run_on_device(const Expr& per_task) {
-  Type *index = b_.getInt64Ty(), *global = llvm::PointerType::get(context_, 1);
+// Address spaces of NVPTX.
+constexpr unsigned global_space = 1, shared_space = 3;
+
+void KernelEmitter::barrier() {
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
+}
+
+llvm::Value* KernelEmitter::shared_array(const loop::Buffer& b) {
+  llvm::Type* type = llvm::ArrayType::get(values_.memory_type(b.dtype), static_cast<uint64_t>(constant_elements(b)));
+  llvm::GlobalVariable* array = new llvm::GlobalVariable(
+      module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type),
+      kernel_.name + "_" + b.name, nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
+  array->setAlignment(llvm::Align(64));
+  return llvm::ConstantExpr::getAddrSpaceCast(array, b_.getPtrTy());
+}
+
+void KernelEmitter::run_on_device(const DeviceForm& form) {
+  Type *index = b_.getInt64Ty(), *global = llvm::PointerType::get(context_, global_space);
   const unsigned arrays = static_cast<unsigned>(kernel_.params.size()),
                  sizes = static_cast<unsigned>(kernel_.shape_vars.size());
   std::vector<Type*> types(arrays, global);
@@ -21,7 +39,10 @@ void KernelEmitter::run_on_device(const Expr& per_task) {
   types.insert(types.end(), {global, index});
   create_function(types, "kernel_" + kernel_.name);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  function_->addFnAttr("nvvm.maxntid", std::to_string(ptx_block));
+  if (form.thread)
+    function_->addFnAttr("nvvm.reqntid", std::to_string(form.threads));
+  else
+    function_->addFnAttr("nvvm.maxntid", std::to_string(ptx_block));
 
   BasicBlock* entry = BasicBlock::Create(context_, "entry", function_);
   BasicBlock* start = BasicBlock::Create(context_, "start", function_);
@@ -33,11 +54,16 @@ void KernelEmitter::run_on_device(const Expr& per_task) {
               *width = special(llvm::Intrinsic::nvvm_read_ptx_sreg_ntid_x),
               *lane = special(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x),
               *blocks = special(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x);
-  const Expr thread = scalar::var("thread"), threads = scalar::var("threads"), turn = scalar::var("turn"),
+  // The runner of tasks, a thread or a block, and the number of all runners.
+  const Expr runner = scalar::var("runner"), runners = scalar::var("runners"), turn = scalar::var("turn"),
              asked = scalar::var("tasks");
-  llvm::Value* number = b_.CreateAdd(b_.CreateMul(block, width, "", true, true), lane, "thread", true, true);
-  define(thread, number);
-  define(threads, b_.CreateMul(blocks, width, "threads", true, true));
+  llvm::Value* number = b_.CreateAdd(b_.CreateMul(block, width, "", true, true), lane, "number", true, true);
+  define(runner, form.thread ? block : number);
+  define(runners, form.thread ? blocks : b_.CreateMul(blocks, width, "threads", true, true));
+  if (form.thread) {
+    define(form.thread, lane);
+    bounds_.set(form.thread, 0, form.threads);
+  }
   std::vector<Value*> bases;
   for (unsigned i = 0; i < arrays; ++i)
     bases.push_back(b_.CreateAddrSpaceCast(function_->getArg(i), b_.getPtrTy(), kernel_.params[i]->name));
@@ -49,13 +75,15 @@ void KernelEmitter::run_on_device(const Expr& per_task) {
   define(asked, function_->getArg(arrays + sizes));
   b_.SetInsertPoint(start);
 
-  bounds_.set(thread, Interval{0, std::nullopt});
-  bounds_.set(threads, Interval{1, std::nullopt});
-  const Expr all = per_task ? scalar::simplify(asked * per_task) : asked;
-  const Expr turns = scalar::floordiv(all - thread + threads - 1, threads);
+  bounds_.set(runner, Interval{0, std::nullopt});
+  bounds_.set(runners, Interval{1, std::nullopt});
+  const Expr all = form.per_task ? scalar::simplify(asked * form.per_task) : asked;
+  const Expr turns = scalar::floordiv(all - runner + runners - 1, runners);
   Value* end = emit(turns);
-  for_stmt(turn, b_.getInt64(0), end, {}, {0, std::nullopt},
-           loop::let(kernel_.task, thread + turn * threads, kernel_.body));
+  loop::Stmt body = loop::let(kernel_.task, runner + turn * runners, kernel_.body);
+  // Blocks that run after one another share memory: one begins when all threads have left the one before.
+  if (loop::shared_bytes(kernel_) > 0) body = loop::block({body, loop::barrier()});
+  for_stmt(turn, b_.getInt64(0), end, {}, {0, std::nullopt}, body);
   b_.CreateRetVoid();
 }
 

@@ -87,8 +87,8 @@ static Status with_module(std::span<const loop::Kernel> kernels, const TargetDes
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module, build_module({}, nullptr, target, context, machine.get()));
   for (const loop::Kernel& one : kernels) {
     DeviceForm form = device_form(one, true);
-    const loop::Kernel kernel = with_local_tiles(std::move(form.kernel));
-    KernelEmitter(kernel, target, {}, {}, *module).run_on_device(form.per_task);
+    form.kernel = with_local_tiles(std::move(form.kernel));
+    KernelEmitter(form.kernel, target, {}, {}, *module).run_on_device(form);
   }
   verify_module(*module, kernels.empty() ? "no kernel" : "kernel " + kernels[0].name);
   inline_all(*module);

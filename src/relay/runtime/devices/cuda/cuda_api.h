@@ -26,6 +26,7 @@ enum Attribute : int {
   minor_capability = 76,
   has_memory_pools = 115,
 };
+constexpr int most_block_threads = 0;  // an attribute of functions
 enum JitOption : int { error_log = 5, error_log_bytes = 6 };
 constexpr int pool_release_threshold = 4;                                        // an attribute of a pool
 constexpr unsigned without_timing = 2;                                           // a flag of events

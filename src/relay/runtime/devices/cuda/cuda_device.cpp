@@ -32,10 +32,11 @@ struct LoadedModule {
 
 class CudaKernel final : public DeviceKernel {
  public:
-  CudaKernel(std::string name, std::shared_ptr<LoadedModule> module, cu::Function function)
-      : name(std::move(name)), function(function), module_(std::move(module)) {}
+  CudaKernel(std::string name, std::shared_ptr<LoadedModule> module, cu::Function function, int threads)
+      : name(std::move(name)), function(function), threads(threads), module_(std::move(module)) {}
   const std::string name;
   const cu::Function function;
+  const int threads;  // of a block: as many as the kernel declares
 
  private:
   const std::shared_ptr<LoadedModule> module_;
@@ -150,12 +151,16 @@ class CudaDevice final : public Device {
     const cu::Result code = cuda_.function(&function, module->module, ("kernel_" + name).c_str());
     if (code == cu::not_found) return no_kernel(name, this->name());
     if (code != cu::success) return failure(format("finding kernel `{}`", name), code);
-    return std::shared_ptr<const DeviceKernel>(std::make_shared<CudaKernel>(name, module, function));
+    // Kernels declare the number of their threads, or the most (codegen/llvm/nvptx/ptx.h): this is either.
+    int threads = 0;
+    RELAY_RETURN_IF_ERROR(
+        must("finding a kernel", cuda_.function_attribute(&threads, cu::most_block_threads, function)));
+    return std::shared_ptr<const DeviceKernel>(std::make_shared<CudaKernel>(name, module, function, threads));
   }
 
   Status launch(const DeviceKernel& given, const Launch& launch) override {
     const CudaKernel& kernel = static_cast<const CudaKernel&>(given);
-    const int64_t blocks = blocks_for(launch.scratch_bytes);
+    const int64_t blocks = blocks_for(kernel.threads, launch.scratch_bytes);
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
     std::vector<uint64_t> arguments;
@@ -166,14 +171,14 @@ class CudaDevice final : public Device {
     for (int64_t size : launch.sizes) arguments.push_back(static_cast<uint64_t>(size));
     if (launch.scratch_bytes > 0)
       RELAY_RETURN_IF_ERROR(
-          reserve_scratch(kernel.name, static_cast<size_t>(blocks * block_threads * launch.scratch_bytes)));
+          reserve_scratch(kernel.name, static_cast<size_t>(blocks * kernel.threads * launch.scratch_bytes)));
     arguments.insert(arguments.end(),
                      {static_cast<uint64_t>(launch.tasks), scratch_, static_cast<uint64_t>(launch.scratch_bytes)});
     size_t bytes = arguments.size() * sizeof(uint64_t);
     void* extra[] = {cu::buffer_of_arguments, arguments.data(), cu::bytes_of_arguments, &bytes, cu::end_of_extras};
     last_ = kernel.name;
-    return done("a kernel", cuda_.launch(kernel.function, static_cast<unsigned>(blocks), 1, 1, block_threads, 1, 1, 0,
-                                         stream_, nullptr, extra));
+    return done("a kernel", cuda_.launch(kernel.function, static_cast<unsigned>(blocks), 1, 1,
+                                         static_cast<unsigned>(kernel.threads), 1, 1, 0, stream_, nullptr, extra));
   }
 
   Status synchronise() override {
@@ -183,7 +188,6 @@ class CudaDevice final : public Device {
   }
 
  private:
-  static constexpr int64_t block_threads = 256;
   static constexpr size_t staging_bytes = size_t{1} << 20;
   struct Block {
     size_t bytes;
@@ -258,11 +262,11 @@ class CudaDevice final : public Device {
   }
 
   // Returns enough blocks to fill the device; threads without tasks end at once. Fewer if each has much scratch memory.
-  int64_t blocks_for(int64_t scratch_bytes) const {
+  int64_t blocks_for(int64_t threads, int64_t scratch_bytes) const {
     constexpr int64_t most_scratch = 256 << 20;  // bytes
     const int64_t most = about_.multiprocessors * int64_t{8};
     if (scratch_bytes == 0) return most;
-    return std::clamp<int64_t>(most_scratch / scratch_bytes / block_threads, 1, most);
+    return std::clamp<int64_t>(most_scratch / scratch_bytes / threads, 1, most);
   }
 
   // --- code

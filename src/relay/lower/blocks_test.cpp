@@ -1,0 +1,308 @@
+// Schedules for devices with blocks of threads: loops that blocks and threads run, shared arrays, and the rule for
+// contractions. The interpreter runs the kernels, and reports races.
+#include <gtest/gtest.h>
+
+#include "relay/loop/blocks.h"
+#include "relay/lower/nest/nest.h"
+#include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule/schedule_rules.h"
+
+namespace relay::lower {
+namespace {
+
+using scalar::imm;
+
+TargetDesc gpu(int threads = 256, int64_t shared = 48 << 10) {
+  TargetDesc t;
+  t.name = "gpu", t.vector_bytes = 4, t.vector_registers = 32, t.has_fma = true, t.fma_per_cycle = 1, t.cores = 8;
+  t.blocks = {32, threads, 2048, 64 << 10, shared, 100 << 10};
+  return t;
+}
+
+// A group, with the values of its inputs.
+struct Program {
+  te::Tensors outputs;
+  std::vector<std::pair<Expr, int64_t>> symbols{};
+};
+
+Shape concrete(const Exprs& shape, const Program& p) {
+  Shape out;
+  for (const Expr& e : shape) out.push_back(scalar::evaluate(e, p.symbols).value());
+  return out;
+}
+
+std::vector<std::pair<te::Tensor, Tensor>> inputs_of(const te::Tensors& stages, const Program& p) {
+  std::vector<std::pair<te::Tensor, Tensor>> values;
+  for (const te::Tensor& t : stages) {
+    if (!t->is_placeholder()) continue;
+    Tensor v = Tensor::empty(concrete(t->shape, p), t->dtype);
+    for (int64_t i = 0; i < v.elements(); ++i) v.set(i, static_cast<double>(i * 7 % 5 - 2));
+    values.emplace_back(t, v);
+  }
+  return values;
+}
+
+// The outputs of a draft's kernels, interpreted; a diagnostic if the nest refuses the schedule, or the interpreter finds
+// a fault.
+Result<std::vector<Tensor>> results_of(const ScheduleDraft& draft, const Program& p, Mutation planted) {
+  const te::Tensors stages = draft.stages();
+  RELAY_ASSIGN(const std::vector<BuiltKernel> kernels,
+               build_kernels(stages, draft.schedule, draft.layouts, *draft.target, "k", planted));
+  std::map<std::string, Tensor> arrays;
+  for (const auto& [t, value] : inputs_of(stages, p)) arrays[t->name] = pack(value, draft.layouts.at(t->name));
+  for (const BuiltKernel& k : kernels) {
+    std::vector<void*> params;
+    std::vector<int64_t> bytes, sizes;
+    for (const te::Tensor& t : k.params) {
+      Tensor& a = arrays[t->name];
+      if (!a.data()) a = Tensor::empty(concrete(draft.layouts.at(t->name).physical_shape(t->shape), p), t->dtype);
+      params.push_back(a.mutable_data()), bytes.push_back(static_cast<int64_t>(a.bytes()));
+    }
+    for (const Expr& v : k.kernel.shape_vars) sizes.push_back(scalar::evaluate(v, p.symbols).value());
+    const int64_t tasks = scalar::evaluate(k.kernel.tasks, p.symbols).value();
+    RELAY_RETURN_IF_ERROR(loop::interpret(k.kernel, params, bytes, sizes, 0, tasks));
+  }
+  std::vector<Tensor> out;
+  for (const te::Tensor& t : draft.outputs())
+    out.push_back(unpack(arrays.at(t->name), draft.layouts.at(t->name), concrete(t->shape, p)));
+  return out;
+}
+
+ScheduleDraft empty_draft(const Program& p, const TargetDesc& target) {
+  ScheduleDraft draft;
+  draft.target = &target, draft.set_outputs(p.outputs);
+  for (const te::Tensor& t : draft.stages())
+    if (t->is_placeholder()) draft.layouts[t->name] = Layout::row_major(static_cast<int>(t->shape.size()));
+  return draft;
+}
+
+// Compares with plain loops. Returns the first problem, or "".
+std::string problem_of(const ScheduleDraft& draft, const Program& p, Mutation planted = Mutation::None) {
+  const TargetDesc host;
+  ScheduleDraft plain = empty_draft(p, host);
+  schedule_plainly(plain);
+  const Result<std::vector<Tensor>> expected = results_of(plain, p, Mutation::None),
+                                    got = results_of(draft, p, planted);
+  RELAY_CHECK(expected, "{}", render(expected.errors()));
+  if (!got) return got.errors()[0].message;
+  for (size_t o = 0; o < got->size(); ++o)
+    for (int64_t i = 0; i < (*got)[o].elements(); ++i)
+      if ((*got)[o].at(i) != (*expected)[o].at(i))
+        return format("element {} is {}, not {}", i, (*got)[o].at(i), (*expected)[o].at(i));
+  return "";
+}
+
+// relu(x[m, k] * w[n, k] + bias[n])
+Program dense(Expr m, Expr n, Expr k) {
+  const DType f32 = DType::float32();
+  te::Tensor x = te::placeholder("x", {m, k}, f32), w = te::placeholder("w", {n, k}, f32),
+             bias = te::placeholder("bias", {n}, f32);
+  te::Tensor sum = te::reduce("dense", {m, n}, {k}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+    return (*x)({i[0], r[0]}) * (*w)({i[1], r[0]});
+  });
+  return {{te::compute("out", sum->shape, [&](const Exprs& i) {
+    return scalar::max((*sum)(i) + (*bias)({i[1]}), scalar::fimm(0));
+  })}};
+}
+
+ScheduleDraft drafted(const Program& p, const TargetDesc& target, const std::string& schedule) {
+  ScheduleDraft draft = empty_draft(p, target);
+  if (schedule.empty()) {
+    apply_rules(draft);
+  } else {
+    Result<Schedule> read = parse_schedule(schedule, draft.stages());
+    EXPECT_TRUE(read) << render(read.errors());
+    if (read) draft.schedule = *read;
+    EXPECT_EQ(str(draft.schedule, draft.stages()), schedule);
+    give_roots_layouts(draft);
+  }
+  return draft;
+}
+
+// The transposed rows of a matrix, by way of shared memory: both sides of the copy are along rows.
+Program transposed(Expr m, Expr n) {
+  te::Tensor x = te::placeholder("x", {m, n}, DType::float32());
+  te::Tensor copy = te::compute("copy", {m, n}, [&](const Exprs& i) { return (*x)(i); });
+  return {{te::compute("out", {n, m}, [&](const Exprs& i) { return (*copy)({i[1], i[0]}); })}};
+}
+
+const char* const tiles = R"(rule by hand
+stage out: root
+  loops i0/4:block i1/8:block i0/2:thread i1/4:thread i0/1:unroll i1/1:unroll
+stage copy: at out.4 shared
+  loops i0/1:thread i1/1:thread
+)";
+
+TEST(BlockSchedules, SharedCopyIsFilledByAllThreads) {
+  const TargetDesc target = gpu();
+  const Program p = transposed(imm(16), imm(8));
+  const ScheduleDraft draft = drafted(p, target, tiles);
+  EXPECT_EQ(problem_of(draft, p), "");
+  Result<std::vector<BuiltKernel>> kernels = build_kernels(draft.stages(), draft.schedule, draft.layouts, target, "k");
+  ASSERT_TRUE(kernels) << render(kernels.errors());
+  EXPECT_EQ(loop::str(loop::simplify((*kernels)[0].kernel)),
+            R"(kernel k(x: float32[16, 8] read, out: float32[8, 16]), shape (), task task_1 < 1 {
+  for i0_block in 0..2 block {
+    for i1_block in 0..2 block {
+      for i0_thread in 0..2 thread {
+        for i1_thread in 0..2 thread {
+          alloc copy: float32[8, 4] in shared
+          for copy_turn in 0..8 {
+            let copy_element = copy_turn * 4 + i0_thread * 2 + i1_thread
+            let i0 = copy_element // 4
+            let i1 = copy_element % 4
+            copy[i0, i1] = x[i0 + i1_block * 8, i0_block * 4 + i1]
+          }
+          barrier
+          for i01 in 0..2 unrolled {
+            for i11 in 0..4 unrolled {
+              out[i01 + i0_block * 4 + i0_thread * 2, i11 + i1_block * 8 + i1_thread * 4] = copy[i11 + i1_thread * 4, i01 + i0_thread * 2]
+            }
+          }
+        }
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(BlockSchedules, TailsAreNeitherReadNorStored) {
+  const TargetDesc target = gpu();
+  for (const auto& [m, n] : {std::pair<int, int>{16, 8}, {17, 9}, {3, 1}, {1, 13}}) {
+    SCOPED_TRACE(format("{} x {}", m, n));
+    Program p = transposed(imm(m), imm(n));
+    EXPECT_EQ(problem_of(drafted(p, target, tiles), p), "");
+    const Expr rows = scalar::var("m"), columns = scalar::var("n");
+    p = transposed(rows, columns);
+    p.symbols = {{rows, m}, {columns, n}};
+    EXPECT_EQ(problem_of(drafted(p, target, tiles), p), "");
+  }
+}
+
+// Places between loops over threads, serial loops in front of them, and neighbouring elements for neighbouring threads.
+TEST(BlockSchedules, OtherOrdersOfLoops) {
+  const TargetDesc target = gpu();
+  const Program p = transposed(imm(15), imm(21));
+  for (const char* loops : {"i0/4:block i1/8:block i0/2 i1/4:thread i0/1:unroll i1/1:unroll",
+                            "i0/8:block i0/4 i0/1:thread i1/4 i1/1:thread", "i1/2:block i0/4 i0/2:thread i1/1 i0/1"})
+    for (int level : {2, 3, 4}) {
+      const std::string text = format(
+          "rule by hand\nstage out: root\n  loops {}\nstage copy: at out.{} shared\n  loops i1/1:thread i0/1\n", loops,
+          level);
+      EXPECT_EQ(problem_of(drafted(p, target, text), p), "") << text;
+    }
+}
+
+// Without the barriers of the nest, the interpreter finds the race.
+TEST(BlockSchedules, LostBarrierIsFound) {
+  const TargetDesc target = gpu();
+  const Program p = transposed(imm(16), imm(8));
+  const std::string problem = problem_of(drafted(p, target, tiles), p, Mutation::LoseBarrier);
+  EXPECT_NE(problem.find("touch copy["), problem.npos) << problem;
+  EXPECT_NE(problem.find("without a barrier between them"), problem.npos) << problem;
+}
+
+TEST(BlockSchedules, Refusals) {
+  const Program p = transposed(imm(16), imm(8));
+  auto refused = [&](const TargetDesc& target, const std::string& what, const std::string& with) {
+    std::string text = tiles;
+    const size_t at = text.find(what);
+    RELAY_CHECK(at != text.npos, "{}", what);
+    return problem_of(drafted(p, target, text.replace(at, what.size(), with)), p);
+  };
+  const TargetDesc target = gpu();
+  EXPECT_EQ(refused(TargetDesc{}, "4", "4"),
+            "stage 'out' has loops over blocks or threads, and the target generic has none");
+  EXPECT_EQ(refused(gpu(2), "4", "4"),
+            "a block of stage 'out' has 4 threads and 128 bytes of shared memory; gpu allows 2 and 49152");
+  EXPECT_EQ(refused(gpu(256, 64), "4", "4"),
+            "a block of stage 'out' has 4 threads and 128 bytes of shared memory; gpu allows 256 and 64");
+  EXPECT_EQ(refused(target, "i0/2:thread", "i0/3:thread"),
+            "loop i0/3 of stage 'out' is over threads, and does not divide the extent 4");
+  EXPECT_EQ(refused(target, "i1/8:block i0/2:thread", "i0/2:thread i1/8:block"),
+            "loop i1 of stage 'out' is over blocks, but other loops are before it");
+  EXPECT_EQ(refused(target, "i0/4:block", "i0/4"),
+            "loop i1 of stage 'out' is over blocks, but other loops are before it");
+  EXPECT_EQ(refused(target, "at out.4 shared\n  loops i0/1:thread i1/1:thread", "at out.4 shared\n  loops i0/1 i1/1"),
+            "stage 'copy' is shared, and all threads would store all of it");
+  EXPECT_EQ(refused(target, "at out.4 shared", "at out.1 shared"),
+            "stage 'copy' is shared by the threads of a block, and is computed outside of the loops over them");
+}
+
+// The tile of a block follows from the sizes and the device.
+TEST(SharedTiles, Schedule) {
+  const TargetDesc target = gpu();
+  const ScheduleDraft draft = drafted(dense(imm(512), imm(512), imm(100)), target, "");
+  EXPECT_TRUE(draft.used.count(Rule::SharedTiles));
+  EXPECT_EQ(str(draft.schedule, draft.stages()),
+            R"(rule out: contraction, blocks of 128 x 128 by 256 threads, each 8 x 8, 16 terms in shared memory
+stage out: root
+  loops i0/128:block i1/128:block i0/8:thread i1/8:thread i0/1:unroll i1/1:unroll
+stage dense: at out.4 registers
+  loops k0/16 k0/1 i0/1:unroll i1/1:unroll
+stage w_shared: at dense.1 shared
+  loops i1/1:thread k0/1:thread
+stage x_shared: at dense.1 shared
+  loops i0/1:thread k0/1:thread
+)");
+  auto tile = [](const TargetDesc& on, int64_t m, int64_t n, int64_t k) {
+    return drafted(dense(imm(m), imm(n), imm(k)), on, "").schedule.rule;
+  };
+  TargetDesc large = gpu(1024);
+  large.cores = 132;
+  EXPECT_EQ(tile(large, 4096, 4096, 4096),
+            "out: contraction, blocks of 128 x 128 by 256 threads, each 8 x 8, 16 terms in shared memory");
+  EXPECT_EQ(tile(large, 128, 768, 768),
+            "out: contraction, blocks of 32 x 32 by 256 threads, each 2 x 2, 16 terms in shared memory");
+  EXPECT_EQ(tile(target, 4, 64, 64), "out: inner products, 4 x 4 sums of 1 vectors of 1");
+}
+
+// Sizes that tiles divide, sizes that they do not, sums with and without parts, sizes that are known at run time.
+TEST(SharedTiles, Results) {
+  const TargetDesc target = gpu();
+  for (const std::array<int, 3>& sizes : {std::array<int, 3>{16, 16, 20}, {33, 18, 5}, {8, 9, 270}}) {
+    SCOPED_TRACE(format("{}", join(sizes, " x ")));
+    Program p = dense(imm(sizes[0]), imm(sizes[1]), imm(sizes[2]));
+    const ScheduleDraft draft = drafted(p, target, "");
+    EXPECT_TRUE(draft.used.count(Rule::SharedTiles));
+    EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+    const Expr m = scalar::var("m"), n = scalar::var("n"), k = scalar::var("k");
+    p = dense(m, n, k);
+    p.symbols = {{m, sizes[0]}, {n, sizes[1]}, {k, sizes[2]}};
+    EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
+  }
+}
+
+// (x[m, k] - max(k) x) * sum(k) x
+Program normalised(Expr m, Expr k) {
+  te::Tensor x = te::placeholder("x", {m, k}, DType::float32());
+  auto reduced = [&](const char* name, te::Combiner combiner) {
+    return te::reduce(name, {m}, {k}, combiner, [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
+  };
+  te::Tensor top = reduced("top", te::Combiner::Max), sum = reduced("sum", te::Combiner::Sum);
+  return {{te::compute("out", {m, k}, [&](const Exprs& i) {
+    return ((*x)(i) - (*top)({i[0]})) * (*sum)({i[0]});
+  })}};
+}
+
+// A block for each row, whose threads reduce by a tree in shared memory.
+TEST(BlockRows, Results) {
+  const TargetDesc target = gpu();
+  for (int k : {64, 100, 300}) {
+    SCOPED_TRACE(k);
+    Program p = normalised(imm(3), imm(k));
+    const ScheduleDraft draft = drafted(p, target, "");
+    EXPECT_NE(draft.schedule.rule.find("a block for each row"), std::string::npos) << draft.schedule.rule;
+    EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+    const Expr rows = scalar::var("m"), columns = scalar::var("k");
+    p = normalised(rows, columns);
+    p.symbols = {{rows, 3}, {columns, k}};
+    EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
+  }
+  const Program small = normalised(imm(3), imm(8));  // few elements for a block
+  EXPECT_EQ(drafted(small, target, "").schedule.rule.find("a block"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace relay::lower
