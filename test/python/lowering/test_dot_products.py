@@ -176,6 +176,20 @@ def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
         assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), (k, bfloats)
 
 
+@pytest.mark.parametrize("target", ["zen3", "zen4"])
+def test_a_step_fetches_each_cache_line_once(target, tmp_path):
+    """The weights of a step are numbers of several outputs side by side: not a line for each number."""
+    source, schedule = tmp_path / "dense.relay", tmp_path / "schedule"
+    dense_of(np.zeros((128, 256), "uint8"), np.ones((256, 256), "int8"), "int32").save(str(source))
+    text = cli("opt", source, "--target", target, "--emit", "schedule").stdout
+    weight, block, products = re.search(r"layout (\w+): 0/(\d+),1/(\d)", text).groups()
+    schedule.write_text(re.sub(r"(stage dense: at .*\n)", rf"\1  prefetch {weight} n/{block}\n", text))
+    loops = cli("opt", source, "--target", target, "--schedule", schedule, "--emit", "loop").stdout
+    found = re.findall(rf"(?:^ *prefetch {weight}\[.*\n)+", loops, re.MULTILINE)
+    bytes_ = int(block) * int(products)
+    assert found and all(lines.count("prefetch") == -(-bytes_ // 64) for lines in found), found
+
+
 @pytest.mark.parametrize("target", MASKED)
 @pytest.mark.parametrize("types", BYTES, ids="-".join)
 def test_weights_with_zero_points(types, target, tmp_path):
