@@ -12,6 +12,21 @@ from .blocks import Matrix
 
 
 @dataclasses.dataclass(frozen=True)
+class Rotation:
+    """Radians per position, float64 (pairs), and the factor of cosines and sines. Sequences of more than `context`
+    positions use the frequencies `long`, unless they are None."""
+
+    frequencies: np.ndarray
+    scale: float = 1.0
+    long: np.ndarray | None = None
+    context: int = 0
+
+    def is_long(self, positions: int) -> bool:
+        """Returns true if a state for so many positions uses the other frequencies."""
+        return self.long is not None and positions > self.context
+
+
+@dataclasses.dataclass(frozen=True)
 class Layer:
     """The differences between layers."""
 
@@ -32,7 +47,7 @@ class Config:
     context: int  # positions that the model was trained for
     epsilon: float  # of the norms
     layers: tuple[Layer, ...]
-    rotations: tuple[np.ndarray, ...] = ()  # radians per position, float64 (pairs)
+    rotations: tuple[Rotation, ...] = ()
     interleaved: bool = False  # True if the elements of a rotated pair are adjacent
     norm: str = "rms"  # or "layer"
     activation: str = "silu"  # or "gelu_tanh" or "gelu"
@@ -40,6 +55,7 @@ class Config:
     score_cap: float = 0.0  # scores become cap * tanh(score / cap); 0 for none
     logit_cap: float = 0.0  # the same for the results
     embedding_scale: float = 1.0
+    joint_gate: bool = False  # True if the gate's rows are the first half of the matrix ffn_up
 
 
 class Weights(Protocol):

@@ -99,7 +99,7 @@ class State:
         self.positions = positions
         rows = _rounded(positions + 1)  # the last row takes what fills a batch
         self._session = self.decoder.compiled.session()
-        self._tables = network.tables(self.decoder.config, self.decoder.weights, rows)
+        self._tables = network.tables(self.decoder.config, self.decoder.weights, rows, positions)
         self._all = np.arange(rows)
 
     def _stored(self, positions: int) -> dict[str, np.ndarray]:
@@ -114,13 +114,26 @@ class State:
     def grow(self, positions: int) -> None:
         """Makes room for `positions` tokens, in a copy."""
         stored = self._stored(positions)
+        self._check_rotations(positions)
         self._make_room(positions)
         if stored:
             self._session.restore(stored)
 
+    def _check_rotations(self, positions: int) -> None:
+        """Raises an error if the keys so far were turned by frequencies of shorter contexts."""
+        for rotation in self.decoder.config.rotations:
+            if rotation.is_long(self.positions) != rotation.is_long(positions):
+                raise wrong_input(
+                    f"{self.decoder.source.path} turns positions differently in sequences of more than "
+                    f"{rotation.context} tokens, and this one began as a shorter one",
+                    "begin a state with as many positions as it will need",
+                )
+
     def join(self, other: State) -> None:
         """Adds the sequences of another state of the same decoder behind the own ones, in a copy. Both have tokens."""
         positions = max(self.positions, other.positions)
+        for state in (self, other):
+            state._check_rotations(positions)
         mine, others = self._stored(positions), other._stored(positions)
         if positions > self.positions:
             self._make_room(positions)

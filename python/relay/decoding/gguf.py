@@ -6,6 +6,9 @@
     data     begins at a multiple of general.alignment (32 bytes by default)
 
 The file is mapped. Every length is compared with the file's bytes before memory is allocated for it.
+
+A large model is split into files NAME-00001-of-00003.gguf, which are read as one. The first has the model's keys; each
+has some tensors, and the keys split.no (from 0) and split.count.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import dataclasses
 import math
 import mmap
 import os
+import re
 import struct
 
 import numpy as np
@@ -34,13 +38,14 @@ _DEFAULT_ALIGNMENT = 32
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A tensor of the file. `shape` has the slowest axis first, as in NumPy. `begin` counts bytes from the file's
-    start."""
+    """A tensor of the file. `shape` has the slowest axis first, as in NumPy. `begin` counts bytes from the start of
+    `content`."""
 
     name: str
     shape: tuple[int, ...]
     type: BlockType
     begin: int
+    content: mmap.mmap | bytes = b""
 
     @property
     def bytes(self) -> int:
@@ -103,11 +108,15 @@ class _Reader:
         return np.frombuffer(self.take(count * width, f"key `{name}`"), _NUMPY[kind])
 
 
-class File:
-    """A GGUF file. `keys` are its values by name: numbers, strings, lists of strings, arrays. `tensors` are its Entry
-    objects by name. Raises InputError (R0601) with the byte and the key or tensor if the file is damaged."""
+_PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf", re.DOTALL)
 
-    def __init__(self, path: str | os.PathLike[str]):
+
+class File:
+    """A GGUF file, with the other parts of its model if it is the first part. `keys` are its values by name: numbers,
+    strings, lists of strings, arrays. `tensors` are its Entry objects by name. `paths` are all files. Raises InputError
+    (R0601) with the byte and the key or tensor if the file is damaged."""
+
+    def __init__(self, path: str | os.PathLike[str], _is_part: bool = False):
         self.path = os.fspath(path)
         try:
             with open(self.path, "rb") as file:
@@ -131,7 +140,7 @@ class File:
         described = [self._tensor(read) for _ in range(tensors)]
         start = -(-read.at // self._alignment(read)) * self._alignment(read)
         for entry, at in described:
-            entry = dataclasses.replace(entry, begin=start + entry.begin)
+            entry = dataclasses.replace(entry, begin=start + entry.begin, content=self._content)
             if entry.begin + entry.bytes > len(self._content):
                 read.at = at
                 raise read.bad(
@@ -139,6 +148,42 @@ class File:
                     f"{entry.begin + entry.bytes}, but the file has {len(self._content)}"
                 )
             self.tensors[entry.name] = entry
+        self.paths = [self.path]
+        if not _is_part and self._number("split.count", 1) not in (0, 1):
+            self._add_parts()
+
+    def _number(self, key: str, otherwise: int | None = None) -> int | None:
+        """Returns the value of a key, or None if it is not a whole number."""
+        value = self.keys.get(key, otherwise)
+        return value if isinstance(value, int) else None
+
+    def _bad_part(self, what: str, path: str | None = None):
+        return wrong_input(f"{path or self.path}: {what}", "copy or download all parts of the model into one folder")
+
+    def _add_parts(self) -> None:
+        """Adds the tensors of the other parts."""
+        count, match = self._number("split.count"), _PART.fullmatch(self.path)
+        if not match or int(match[3]) != count:
+            raise self._bad_part(f"the file is one of {count} parts, but its name does not end in -00001-of-0000N.gguf")
+        if int(match[2]) != 1:
+            raise wrong_input(
+                f"{self.path} is part {match[2]} of {count}",
+                f"give the first part: {match[1]}-00001-of-{match[3]}.gguf",
+            )
+        for number in range(2, count + 1):
+            path = f"{match[1]}-{number:05}-of-{match[3]}.gguf"
+            if not os.path.exists(path):
+                raise self._bad_part(f"the part {path} is missing")
+            part = File(path, _is_part=True)
+            if (part._number("split.no"), part._number("split.count")) != (number - 1, count):
+                raise self._bad_part(f"this is not part {number} of {count}", path)
+            if again := self.tensors.keys() & part.tensors.keys():
+                raise self._bad_part(f"tensor `{min(again)}` is in an earlier part too", path)
+            self.tensors |= part.tensors
+            self.paths.append(path)
+        wanted = self._number("split.tensors.count", len(self.tensors))
+        if wanted != len(self.tensors):
+            raise self._bad_part(f"the {count} parts have {len(self.tensors)} tensors, but the model has {wanted}")
 
     def _alignment(self, read: _Reader) -> int:
         alignment = self.keys.get("general.alignment", _DEFAULT_ALIGNMENT)
@@ -170,7 +215,7 @@ class File:
     def stored(self, name: str) -> np.ndarray:
         """Returns the bytes of a tensor as they are in the file, without a copy: uint8 (rows, bytes of a row)."""
         entry = self.tensors[name]
-        data = np.frombuffer(self._content, np.uint8, entry.bytes, entry.begin)
+        data = np.frombuffer(entry.content, np.uint8, entry.bytes, entry.begin)
         return data.reshape(-1, entry.shape[-1] // entry.type.elements * entry.type.bytes)
 
     def array(self, name: str) -> np.ndarray:

@@ -26,14 +26,14 @@ from .blocks import Matrix
 from .config import Config, Weights
 
 
-def tables(config: Config, weights: Weights, capacity: int) -> dict[str, np.ndarray]:
-    """Returns the inputs that have a row for each of `capacity` positions. Learned positions beyond the model's context
-    are zeros."""
+def tables(config: Config, weights: Weights, capacity: int, positions: int) -> dict[str, np.ndarray]:
+    """Returns the inputs that have a row for each of `capacity` positions, of which sequences may use `positions`.
+    Learned positions beyond the model's context are zeros."""
     made = {}
-    for place, frequencies in enumerate(config.rotations):
-        angles = np.arange(capacity)[:, None] * frequencies
-        made[f"cosines.{place}"] = np.cos(angles).astype(np.float32)
-        made[f"sines.{place}"] = np.sin(angles).astype(np.float32)
+    for place, rotation in enumerate(config.rotations):
+        angles = np.arange(capacity)[:, None] * (rotation.long if rotation.is_long(positions) else rotation.frequencies)
+        made[f"cosines.{place}"] = (rotation.scale * np.cos(angles)).astype(np.float32)
+        made[f"sines.{place}"] = (rotation.scale * np.sin(angles)).astype(np.float32)
     if "position_embd.weight" in weights:
         learned = weights.rows("position_embd.weight", np.arange(min(capacity, config.context)))
         made["places"] = np.pad(learned, ((0, capacity - len(learned)), (0, 0)))
@@ -76,7 +76,9 @@ class _Builder:
         self.at = var("at", shape=(2, "b", "n"), dtype="int64")
         self.seen = var("seen", shape=("m",), dtype="int64")
         self.places = op.take(self.at, const(1, "int64"), axis=0)
-        self.tables = {name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1).items()}
+        self.tables = {
+            name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1, 1).items()
+        }
         self.states = {
             name: var(name, shape=("b", "c", config.key_heads, config.head_width)) for name in states(config)
         }
@@ -190,9 +192,13 @@ class _Builder:
         name, width = f"blk.{i}.ffn", self.config.width
         if f"{name}_up.weight" not in self.weights:
             self.check(f"{name}_up.weight")
-        inner = self.weights.shape(f"{name}_up.weight")[0]
-        up = self.linear(x, f"{name}_up", inner, width)
-        if f"{name}_gate.weight" in self.weights:
+        rows = self.weights.shape(f"{name}_up.weight")[0]
+        inner = rows // 2 if self.config.joint_gate else rows
+        up = self.linear(x, f"{name}_up", rows, width)
+        if self.config.joint_gate:
+            gate, up = op.split(up, 2, axis=-1)
+            made = op.multiply(self.activation(gate), up)
+        elif f"{name}_gate.weight" in self.weights:
             made = op.multiply(self.activation(self.linear(x, f"{name}_gate", inner, width)), up)
         else:
             made = self.activation(up)

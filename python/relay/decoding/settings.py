@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ..errors import wrong_input
 
 _MOST = (1 << 31) - 1  # of any count: larger numbers are damage
@@ -51,6 +53,13 @@ class Settings:
         if value is not default and not 0 < value < _LARGEST:
             raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number above 0")
         return float(value)
+
+    def numbers(self, folder: str) -> np.ndarray:
+        """Returns a list of numbers in config.json."""
+        found = self._value("", folder, list, None)
+        if not all(isinstance(one, int | float) and abs(one) < _LARGEST for one in found):
+            raise self.bad(f"`{folder}` is not a list of numbers")
+        return np.array(found, np.float64)
 
     def is_null(self, folder: str) -> bool:
         """Returns true if config.json has null for a value."""

@@ -18,7 +18,8 @@ from .folder import NamedWeights, arrays_of, json_of
 from .gguf import File
 from .settings import Settings
 
-_NO_WEIGHTS = {"rope_freqs.weight"}  # read with the configuration
+# Read with the configuration.
+_NO_WEIGHTS = {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}
 
 
 class GgufWeights:
@@ -78,13 +79,11 @@ def _config(family: ModuleType, settings: Settings, weights: Weights) -> Config:
 
 def _of_file(path: Path) -> Source:
     file = File(path)
-    if (parts := file.keys.get("split.count", 1)) not in (0, 1):
-        raise wrong_input(f"{path} is one of {parts} parts of a model", "join them: llama-gguf-split --merge")
     name = file.keys.get("general.architecture")
     family, weights = _family(path, name), GgufWeights(file)
     settings = Settings(str(path), file.keys, name, is_gguf=True)
     _embedding(settings, weights)
-    return Source(path, settings, weights, _config(family, settings, weights), [path], file)
+    return Source(path, settings, weights, _config(family, settings, weights), [Path(one) for one in file.paths], file)
 
 
 def of_arrays(path: Path, values: dict, arrays: dict[str, np.ndarray], files: list[Path]) -> Source:

@@ -28,6 +28,7 @@ struct Instruction {
   const char* features;         // LLVM's names, with a space between
   const char* intrinsic;        // LLVM's name, with {} for the vector's bits
   Registers registers = Registers::Vector;
+  bool adds = true;         // to the sum by itself; if false, an addition follows
   int rows = 1, steps = 1;  // of tiles, at most
 
   bool on_tiles() const { return registers == Registers::Tile; }

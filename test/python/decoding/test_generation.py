@@ -147,7 +147,7 @@ def test_broken_templates_and_tokenizers(tmp_path):
             r"the weight `blk.0.attn_k.weight` is \[16, 32\], but .* asks for \[8, 32\]",
         ),
         ({"llama.embedding_length": "x"}, "`llama.embedding_length` is x, but must be a whole number"),
-        ({"split.count": 3}, "is one of 3 parts of a model"),
+        ({"split.count": 3}, "one of 3 parts, but its name does not end in"),
     ):
         path = gguf_file(tmp_path / "m.gguf", {**keys, **changes})
         with pytest.raises(relay.InputError, match=said):

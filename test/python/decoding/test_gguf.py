@@ -135,3 +135,52 @@ def test_wrong_alignment(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"alignment\4\0\0\0\x40", b"alignment\4\0\0\0\x41"))
     with pytest.raises(relay.InputError, match="alignment is 65, but must be a power of two"):
         File(path)
+
+
+def split(folder, parts=3, **changed):
+    """A model of a tensor in each part. `changed`: other values of split.count in the parts of these numbers."""
+    for i in range(parts):
+        keys = {"general.architecture": "llama"} if i == 0 else {}
+        keys |= {"split.no": i, "split.count": changed.get(f"part{i}", parts), "split.tensors.count": parts}
+        tensors = {f"w{i}": np.full((2, 3), i, np.float32)}
+        (folder / f"m-{i + 1:05}-of-{parts:05}.gguf").write_bytes(gguf_files.content(keys, tensors))
+    return folder / f"m-00001-of-{parts:05}.gguf"
+
+
+def test_parts_are_read_as_one_file(tmp_path):
+    file = File(split(tmp_path))
+    assert list(file.tensors) == ["w0", "w1", "w2"] and file.keys["general.architecture"] == "llama"
+    for i in range(3):
+        np.testing.assert_array_equal(file.array(f"w{i}"), np.full((2, 3), i))
+        np.testing.assert_array_equal(file.rows(f"w{i}", np.array([1])), np.full((1, 3), i))
+    assert [path[-18:] for path in file.paths] == [f"m-{i:05}-of-00003.gguf"[-18:] for i in (1, 2, 3)]
+
+
+def test_wrong_parts(tmp_path):
+    first = split(tmp_path)
+    second, third = (tmp_path / f"m-{i:05}-of-00003.gguf" for i in (2, 3))
+    for path in (second, third):
+        with pytest.raises(relay.InputError, match="(?s)is part 0000[23] of 3.*m-00001-of-00003.gguf"):
+            File(path)
+    (tmp_path / "other.gguf").write_bytes(first.read_bytes())
+    with pytest.raises(relay.InputError, match="one of 3 parts, but its name does not end in"):
+        File(tmp_path / "other.gguf")
+    kept = third.read_bytes()
+    third.write_bytes(second.read_bytes())
+    with pytest.raises(relay.InputError, match="this is not part 3 of 3"):
+        File(first)
+    third.write_bytes(gguf_files.content({"split.no": 2, "split.count": 3}, {"w0": np.zeros((2, 3), np.float32)}))
+    with pytest.raises(relay.InputError, match="tensor `w0` is in an earlier part too"):
+        File(first)
+    third.write_bytes(gguf_files.content({"split.no": 2, "split.count": 3}, {}))
+    with pytest.raises(relay.InputError, match="the 3 parts have 2 tensors, but the model has 3"):
+        File(first)
+    third.write_bytes(kept[:-9])  # 8 bytes of padding, and one of the tensor
+    with pytest.raises(relay.InputError, match=r"m-00003-of-00003.gguf, byte \d+: "):
+        File(first)
+    third.unlink()
+    with pytest.raises(relay.InputError, match="the part .*m-00003-of-00003.gguf is missing"):
+        File(first)
+    split(tmp_path, part1=2)
+    with pytest.raises(relay.InputError, match="m-00002-of-00003.gguf: this is not part 2 of 3"):
+        File(first)

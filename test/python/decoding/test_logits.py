@@ -7,6 +7,8 @@ from relay.decoding.decoder import Decoder
 from relay.decoding.source import opened
 from tiny_decoders import KINDS, folder_of, logits_of
 
+import relay
+
 TOLERANCE = 2e-5  # of the largest logit: float32 sums of up to 80 products, through 3 to 7 layers
 
 
@@ -72,3 +74,28 @@ def test_positions_beyond_the_first_128(decoder):
     close(state.feed(tokens[:, :250]), want[:, 249])
     for at in range(250, 300):
         close(state.feed(tokens[:, at : at + 1]), want[:, at])
+
+
+def test_positions_beyond_the_models_context(decoder):
+    """Positions that were learned end with the context; rotations go on."""
+    state = decoder("gpt2").state(512)
+    with pytest.raises(relay.InputError, match="513 positions are more than the 512 that .* has learned"):
+        decoder("gpt2").state(513)
+    with pytest.raises(relay.InputError, match="513 positions are more than the 512"):
+        state.grow(513)
+    with pytest.raises(relay.InputError, match="sequences of 513 tokens do not fit in a state of 512"):
+        state.feed(np.ones((1, 513), np.int64))
+    decoder("llama").state(513)
+
+
+def test_long_contexts_have_frequencies_of_their_own(decoder):
+    """Phi 3's factors depend on the longest sequence: 64 positions is the original context."""
+    tokens = np.random.default_rng(6).integers(3, 131, (1, 90))
+    long = decoder("phi3-long").state(90)
+    close(long.feed(tokens, every=True), logits_of("phi3-long", tokens))
+    short = decoder("phi3-long").state(60)
+    close(short.feed(tokens[:, :60], every=True), logits_of("phi3-long", tokens[:, :60]))
+    with pytest.raises(relay.InputError, match="turns positions differently in sequences of more than 64 tokens"):
+        short.grow(90)
+    with pytest.raises(relay.InputError, match="begin a state with as many positions as it will need"):
+        long.join(short)

@@ -15,16 +15,24 @@ _SIZES = {
 _LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
            "high_freq_factor": 4.0, "original_max_position_embeddings": 64}  # fmt: skip
 
+_YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_position_embeddings": 32}
+_LONG = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.1, 1.3, 1.6],
+         "long_factor": [1.5, 2.0, 4.0, 8.0]}  # fmt: skip
+
 # The class of the configuration, and the fields that differ.
 KINDS = {
     "llama": ("LlamaConfig", {}),
     "llama-tied-biased": ("LlamaConfig", {"tie_word_embeddings": True, "attention_bias": True, "mlp_bias": True}),
     "llama-3": ("LlamaConfig", {"head_dim": 16, "rope_parameters": _LLAMA3}),
     "llama-linear": ("LlamaConfig", {"rope_parameters": {"rope_type": "linear", "rope_theta": 1e4, "factor": 4.0}}),
+    "llama-yarn": ("LlamaConfig", {"rope_parameters": {**_YARN, "mscale": 0.8, "mscale_all_dim": 0.5}}),
     "mistral": ("MistralConfig", {"sliding_window": 5}),
     "smollm3": ("SmolLM3Config", {"num_hidden_layers": 4}),
     "qwen2": ("Qwen2Config", {}),
     "qwen2-window": ("Qwen2Config", {"use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+    "qwen2-yarn": ("Qwen2Config", {"rope_parameters": {**_YARN, "truncate": False, "beta_fast": 16.0}}),
+    "phi3": ("Phi3Config", {"sliding_window": 7}),
+    "phi3-long": ("Phi3Config", {"rope_parameters": _LONG, "original_max_position_embeddings": 64}),
     "qwen3": ("Qwen3Config", {"head_dim": 16}),
     "gemma": ("GemmaConfig", {"head_dim": 16, "hidden_activation": "gelu_pytorch_tanh"}),
     "gemma2": ("Gemma2Config", {"head_dim": 16, "sliding_window": 5, "query_pre_attn_scalar": 24}),

@@ -149,6 +149,8 @@ def before_a_guard(array):
 
 # Four products at once, for each sum of a vector, or of a tile.
 FOUR_AT_ONCE = re.compile(r"\b(16 x )?4 (products )?at once")
+# Two, of bytes that are widened to 16 bits.
+TWO_AT_ONCE = re.compile(r"\b2 products at once")
 # Targets that have the instruction, and on which it is faster than multiply-adds of floats.
 WITH_BYTES = {"alderlake", "cascadelake", "icelake-server", "sapphirerapids", "zen4", "zen5"}
 WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the speed of multiply-adds
@@ -160,17 +162,50 @@ def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
     for k in (256, 255, 254, 253, 9, 7, 4):
         bytes_ = rules_for(target, dense_of(data[:, :k], weight[:, :k], "int32"), tmp_path, strict=True)
         assert bool(FOUR_AT_ONCE.search(bytes_)) == (target in WITH_BYTES and k != 7), (k, bytes_)
+        assert bool(TWO_AT_ONCE.search(bytes_)) != bool(FOUR_AT_ONCE.search(bytes_)), (k, bytes_)
     for window in (1, 3):
         for c in (32, 30):
             data, weight = np.zeros((1, c, 14, 14), "int8"), np.ones((64, c, window, window), "int8")
             conv = conv_of(data, weight, {"padding": [window // 2] * 2}, "int32")
             rules = rules_for(target, conv, tmp_path, strict=True)
             assert bool(FOUR_AT_ONCE.search(rules)) == (target in WITH_BYTES), (c, rules)
+            assert bool(TWO_AT_ONCE.search(rules)) != (target in WITH_BYTES), (c, rules)
     half = ml_dtypes.bfloat16
     for k in (256, 255):
         data, weight = np.zeros((64, k)), np.ones((64, k))
         bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path, strict=True)
         assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), (k, bfloats)
+
+
+@pytest.mark.parametrize("target", ["zen3", "zen4"])
+def test_a_step_fetches_each_cache_line_once(target, tmp_path):
+    """The weights of a step are numbers of several outputs side by side: not a line for each number."""
+    source, schedule = tmp_path / "dense.relay", tmp_path / "schedule"
+    dense_of(np.zeros((128, 256), "uint8"), np.ones((256, 256), "int8"), "int32").save(str(source))
+    text = cli("opt", source, "--target", target, "--emit", "schedule").stdout
+    weight, block, products = re.search(r"layout (\w+): 0/(\d+),1/(\d)", text).groups()
+    schedule.write_text(re.sub(r"(stage dense: at .*\n)", rf"\1  prefetch {weight} n/{block}\n", text))
+    loops = cli("opt", source, "--target", target, "--schedule", schedule, "--emit", "loop").stdout
+    found = re.findall(rf"(?:^ *prefetch {weight}\[.*\n)+", loops, re.MULTILINE)
+    bytes_ = int(block) * int(products)
+    assert found and all(lines.count("prefetch") == -(-bytes_ // 64) for lines in found), found
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("types", BYTES, ids="-".join)
+def test_weights_with_zero_points(types, target, tmp_path):
+    """One for the weight, or one for each output: differences of 9 bits, which 16 bits hold."""
+    random = np.random.default_rng(9)
+    for m, k, n in DENSE:
+        data, weight = whole(random, types[0], (m, k)), whole(random, types[1], (n, k))
+        zero = int(random.integers(np.iinfo(types[0]).min, np.iinfo(types[0]).max))
+        for zeros in (whole(random, types[1], ()), whole(random, types[1], (n,))):
+            x = relay.var("x", shape=data.shape, dtype=types[0])
+            one, point = relay.const(np.float32(1)), relay.const(np.array(zero, "int32"))
+            module = relay.module(op.qnn.dense(x, relay.const(weight), one, point, one, relay.const(zeros)))
+            exact = (data.astype("int64") - zero) @ (weight.astype("int64") - zeros.astype("int64")[..., None]).T
+            np.testing.assert_array_equal(relay.compile(module, target=target)(data), exact, err_msg=f"{m}x{k}x{n}")
+    assert TWO_AT_ONCE.search(rules_for("zen4", module, tmp_path, strict=True))
 
 
 @pytest.mark.parametrize("zero_type", ["int32", "the data's"])

@@ -150,3 +150,112 @@ def test_products_with_a_zero_point_of_the_run(weights, zeros, tmp_path):
     np.testing.assert_array_equal(relay.compile(model)(x), session.run(None, {"x": x})[0])
     if weights == "int8":
         assert "4 products at once" in rules_for("zen4", relay.load(model), tmp_path, strict=True)
+
+
+def whole(dtype, *shape):
+    """Integers of the whole range of a type."""
+    limits = np.iinfo(dtype)
+    return RNG.integers(limits.min, limits.max, shape, endpoint=True).astype(dtype)
+
+
+def model_of(nodes, x_shape, result, constants, domain=None):
+    """A model of the nodes from float data x to y."""
+    opsets = [helper.make_opsetid("", 17)] + ([helper.make_opsetid(domain, 1)] if domain else [])
+    graph = helper.make_graph(
+        nodes,
+        "integers",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x_shape)],
+        [helper.make_tensor_value_info("y", result, None)],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def both(model, shape):
+    """Relay's results and ONNX Runtime's."""
+    x = RNG.standard_normal(shape).astype(np.float32)
+    (expected,) = exact_session(model).run(None, {"x": x})
+    return relay.compile(model)(x), expected
+
+
+SCALE = np.float32(0.02)
+
+
+@pytest.mark.parametrize("target", ["zen3", "zen4"])
+@pytest.mark.parametrize("weights", ["int8", "uint8"])
+@pytest.mark.parametrize("zeros", ["none", "one", "channels"])
+@pytest.mark.parametrize("pads", [0, 1])
+def test_integer_convolutions(weights, zeros, pads, target, tmp_path):
+    """ConvInteger after DynamicQuantizeLinear: zero points of the data are known at run time, and surround it."""
+    w = whole(weights, 24, 8, 3, 3)
+    constants = {"w": w}
+    if zeros != "none":
+        constants["w_zero"] = whole(weights, *([] if zeros == "one" else [24]))
+        if zeros == "channels" and weights == "int8":
+            constants["w_zero"] = np.zeros(24, np.int8)  # ONNX Runtime takes no others
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        helper.make_node("ConvInteger", ["q", "w", "zero", *(["w_zero"] if zeros != "none" else [])], ["y"],
+                         pads=[pads] * 4),
+    ]  # fmt: skip
+    model = model_of(nodes, [1, 8, 9, 10], TensorProto.INT32, constants)
+    try:
+        got, expected = both(model, (1, 8, 9, 10))
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail as error:
+        pytest.skip(f"ONNX Runtime refuses it: {error}")
+    np.testing.assert_array_equal(got, expected)
+    rules = rules_for(target, relay.load(model), tmp_path, strict=True)
+    assert "products at once" in rules, rules
+
+
+def test_operators_on_integers_are_those_of_onnx_runtime(tmp_path):
+    """Bit for bit: QLinearConv, QLinearMatMul, MatMulIntegerToFloat. All multiply bytes as they are."""
+    node, common = helper.make_node, {"s": SCALE, "z": np.uint8(120), "t": np.float32(0.5)}
+    quantise = node("QuantizeLinear", ["x", "s", "z"], ["q"])
+    w, scales = whole("int8", 24, 8, 3, 3), RNG.uniform(0.004, 0.01, 24).astype(np.float32)
+    cases = [
+        (
+            [quantise, node("QLinearConv", ["q", "s", "z", "w", "ws", "wz", "t", "z", "b"], ["y"], pads=[1] * 4)],
+            (1, 8, 9, 10),
+            {"w": w, "ws": scales, "wz": np.zeros(24, np.int8), "b": RNG.integers(-999, 999, 24).astype(np.int32)},
+            None,
+        ),
+        (
+            [quantise, node("QLinearMatMul", ["q", "s", "z", "w", "ws", "wz", "t", "z"], ["y"])],
+            (2, 5, 24),
+            {"w": whole("int8", 24, 40), "ws": np.float32(0.01), "wz": np.int8(0)},
+            None,
+        ),
+        (
+            [quantise, node("QLinearMatMul", ["q", "s", "z", "w", "ws", "wz", "t", "z"], ["y"])],
+            (5, 24),
+            {"w": whole("uint8", 24, 40), "ws": np.float32(0.01), "wz": np.uint8(128)},
+            None,
+        ),
+        (
+            [
+                node("DynamicQuantizeLinear", ["x"], ["q", "qs", "qz"]),
+                node("MatMulIntegerToFloat", ["q", "w", "qs", "ws", "qz", "wz", "b"], ["y"], domain="com.microsoft"),
+            ],
+            (5, 24),
+            {
+                "w": whole("int8", 24, 40),
+                "ws": np.float32(0.01),
+                "wz": np.int8(0),
+                "b": RNG.standard_normal(40).astype(np.float32),
+            },
+            "com.microsoft",
+        ),
+    ]
+    for nodes, shape, constants, domain in cases:
+        kind = TensorProto.FLOAT if domain else TensorProto.UINT8
+        model = model_of(nodes, list(shape), kind, constants | common, domain)
+        got, expected = both(model, shape)
+        if domain:  # the bias is added in another order
+            np.testing.assert_allclose(got, expected, rtol=2e-6, atol=2e-6 * np.abs(expected).max())
+        else:
+            np.testing.assert_array_equal(got, expected)
+            assert expected.std() > 3
+        for target in ("zen3", "zen4"):
+            rules = rules_for(target, relay.load(model), tmp_path, strict=True)
+            assert "products at once" in rules, (nodes[-1].op_type, target, rules)

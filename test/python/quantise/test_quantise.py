@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import sys
 
 import numpy as np
@@ -146,6 +147,7 @@ def test_sensitivity_and_the_smallest_exclusion():
     wide = relay.quantize(module, seen[:20], sensitivity=True, bits=3, **QUIET)
     errors = {layer["layer"]: layer["error"] for layer in wide.report["layers"] if layer["error"] is not None}
     assert set(errors) == {"main/conv2d_0", "main/conv2d_1", "main/dense_0"} and min(errors.values()) > 0
+    assert wide.report["ranking"] == sorted(errors, key=errors.get, reverse=True)
     wanted = 0.5 * wide.report["error"]
     kept = relay.quantize(module, seen[:20], sensitivity=True, bits=3, max_error=wanted, **QUIET)
     assert kept.report["error"] <= wanted and kept.report["excluded"]
@@ -403,6 +405,27 @@ def test_products_of_matrices():
     assert np.abs(before - after).max() < 0.03 * np.abs(before).max()
 
 
+def test_concatenations():
+    """Two convolutions with ranges that differ by a factor of 20, one array for both, and a convolution of it."""
+    rng = np.random.default_rng(4)
+
+    def conv(x, outputs, inputs, factor=1.0):
+        weight = factor * rng.standard_normal((outputs, inputs, 3, 3)).astype("float32")
+        return relay.nn.conv2d(x, relay.const(weight.astype("float32")), padding=[1, 1])
+
+    x = relay.var("x", shape=(1, 4, 9, 9))
+    both = relay.concatenate([relay.nn.relu(conv(x, 8, 4)), conv(x, 12, 4, 0.05)], axis=1)
+    module = relay.IRModule({"main": relay.Function([x], conv(both, 6, 20))})
+    data = [rng.standard_normal((1, 4, 9, 9)).astype("float32") for _ in range(8)]
+    made = relay.quantize(module, data[:6], **QUIET)
+    assert [layer["op"] for layer in made.plan["layers"]] == ["nn.conv2d", "nn.conv2d", "concatenate", "nn.conv2d"]
+    assert all(layer["integer"] for layer in made.plan["layers"]), made.plan
+    assert operators(made.module).count("qnn.conv2d") == 3 and made.report["error"] < 0.03
+    for level in (0, 3):
+        before, after = relay.compile(module)(data[7]), relay.compile(made.module, opt_level=level)(data[7])
+        assert np.sqrt(np.mean((before - after) ** 2) / np.mean(before**2)) < 0.03, level
+
+
 def test_prerequisite_optimize_binds_and_folds():
     x = relay.var("x", shape=(1, 2, 4, 4))
     w = relay.var("w", shape=(3, 2, 1, 1))
@@ -439,6 +462,10 @@ def test_the_command_line(files):
     assert texts[0] == texts[1]
     weights = [(files / f"{name}.safetensors").read_bytes() for name in ("again", "out")]
     assert weights[0] == weights[1]
+    ranked = cli("quantize", net, "--data", data, "--sensitivity", "--keep-float", "never", "--time", 0)
+    *_, ranking, last = ranked.stdout.strip().splitlines()
+    assert re.fullmatch(r"most sensitive: (main/\w+ \d+\.\d\d %(, |$)){3}", ranking), ranking
+    assert re.fullmatch(r"[\d.]+ times smaller, error [\d.]+ % on 50 samples", last), last
     kept = cli("quantize", net, "--data", data, "--keep", "*dense*", "--json", "--keep-float", "never", "--time", 0)
     layers = {layer["layer"]: layer for layer in json.loads(kept.stdout)["layers"]}
     assert not layers["main/dense_0"]["integer"] and layers["main/conv2d_0"]["integer"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import gemma, gpt2, llama, qwen
+from . import gemma, gpt2, llama, phi, qwen
 
 # By general.architecture of GGUF, or model_type of config.json.
 FAMILIES: dict[str, ModuleType] = {
@@ -23,4 +23,5 @@ FAMILIES: dict[str, ModuleType] = {
     "gemma3": gemma,
     "gemma3_text": gemma,
     "gpt2": gpt2,
+    "phi3": phi,
 }

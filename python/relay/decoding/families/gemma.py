@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from ..config import Config, Weights
-from ..rotation import frequencies
+from ..config import Config, Rotation, Weights
+from ..rotation import rotation
 from ..settings import Settings
 from .common import NAMES as COMMON
 from .common import layers_of, sizes, windows, with_windows
@@ -61,11 +61,11 @@ def config(settings: Settings, weights: Weights) -> Config:
     activation = settings.text("", "hidden_activation", settings.text("", "hidden_act", "gelu_pytorch_tanh"))
     settings.one_of("the activation", activation, ("gelu_pytorch_tanh",))
     windowed = [0] * layers if version == "gemma" else windows(settings, layers, _EVERY[version])
-    rotations, places = [frequencies(settings, found["head_width"], weights, "full_attention")], 0
+    rotations, places = [rotation(settings, found["head_width"], weights, "full_attention")], 0
     if version == "gemma3":
-        local = _LOCAL_BASE ** (-np.arange(0, found["head_width"], 2) / found["head_width"])
+        local = Rotation(_LOCAL_BASE ** (-np.arange(0, found["head_width"], 2) / found["head_width"]))
         if not settings.is_gguf and "sliding_attention" in settings.mapping("rope_parameters"):
-            local = frequencies(settings, found["head_width"], weights, "sliding_attention")
+            local = rotation(settings, found["head_width"], weights, "sliding_attention")
         rotations.append(local)
         places = [1 if window else 0 for window in windowed]
     return Config(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..config import Config, Weights
-from ..rotation import frequencies
+from ..rotation import rotation
 from ..settings import Settings
 from .common import NAMES as NAMES
 from .common import layers_of, sizes, windows, with_windows
@@ -18,6 +18,6 @@ def config(settings: Settings, weights: Weights) -> Config:
         settings.family,
         vocabulary=weights.shape("token_embd.weight")[0],
         layers=with_windows(windows(settings, layers) if slides else [0] * layers),
-        rotations=(frequencies(settings, found["head_width"], weights),),
+        rotations=(rotation(settings, found["head_width"], weights),),
         **found,
     )

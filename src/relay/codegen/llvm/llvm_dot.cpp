@@ -107,6 +107,11 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   }
   if (alike && first->kind == Kind::Binary && first->binary == scalar::BinaryOp::BitXor)
     return b_.CreateXor(side_by_side(arguments(0)), side_by_side(arguments(1)));
+  if (alike && first->kind == Kind::Cast && !first->dtype.is_float() && !first->args[0]->dtype.is_float()) {
+    const int all = lanes * static_cast<int>(n);
+    return values_.cast(side_by_side(arguments(0)), first->args[0]->dtype.element().with_lanes(all),
+                        first->dtype.element().with_lanes(all));
+  }
   if (alike && first->kind == Kind::Reinterpret && !first->dtype.is_float() && !first->args[0]->dtype.is_float())
     return side_by_side(arguments(0));
   // Vectors of the first numbers, of the second, ...; combined by doubling.
@@ -150,6 +155,10 @@ llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
     a = b_.CreateBitCast(a, type), b = b_.CreateBitCast(b, type);
   }
   const llvm::Intrinsic::ID id = intrinsic(*found, bytes_of(e->dtype));
+  if (!found->adds) {
+    llvm::Value* products = b_.CreateIntrinsic(id, {a, b});
+    return sum ? b_.CreateAdd(start, products) : products;
+  }
   if (!llvm::Intrinsic::isOverloaded(id)) return b_.CreateIntrinsic(id, {start, a, b});
   return b_.CreateIntrinsic(id, {start->getType(), a->getType()}, {start, a, b});
 }

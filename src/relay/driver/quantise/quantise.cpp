@@ -311,6 +311,7 @@ Status Quantiser::measure_sensitivity() {
     by_error.emplace_back(errors_[layer.name], layer.name);
   }
   std::sort(by_error.rbegin(), by_error.rend());
+  report_.ranking = by_error;
   return options_.max_error ? exclude(std::move(by_error)) : ok();
 }
 

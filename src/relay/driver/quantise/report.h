@@ -28,6 +28,8 @@ struct QuantiseReport {
   size_t samples = 0;
   double error = 0;  // of the results; see ResultError
   std::optional<double> float_accuracy{}, accuracy{};
+  // layers by the error that each adds alone, the largest first; empty if not measured
+  std::vector<std::pair<double, std::string>> ranking{};
   std::vector<std::string> excluded{};  // layers that stay float for the wanted error
   std::vector<std::string> notes{};
 };

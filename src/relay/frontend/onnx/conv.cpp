@@ -1,6 +1,7 @@
 // Convolutions: Conv, ConvTranspose, and the geometry of windows.
 #include <algorithm>
 
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
@@ -66,7 +67,9 @@ static Expr with_bias(Convert& c, const Expr& result) {
 }
 
 // Padding in Relay's operators is not negative; a negative one (rare) crops the data.
-static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more) {
+// `parameters`: scales and zero points if both are quantised images.
+static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAttrs& more,
+                    const ir::Exprs& parameters = {}) {
   std::optional<Ints> kernel = kernel_of(c, weight);
   Expr data = x;
   std::optional<Window> w = kernel ? read_window(c, x, *kernel, &data) : std::nullopt;
@@ -79,26 +82,16 @@ static Expr product(Convert& c, const Expr& x, const Expr& weight, const EmitAtt
                   {"kernel_size", w->kernel}};
   if (std::optional<int64_t> channels = c.extent(weight, 0)) attrs.push_back({"channels", *channels});
   attrs.insert(attrs.end(), more.begin(), more.end());
-  return c.emit(names[kernel->size() - 1], {data, weight}, attrs);
+  ir::Exprs operands{data, weight};
+  operands.insert(operands.end(), parameters.begin(), parameters.end());
+  return c.emit(parameters.empty() ? names[kernel->size() - 1] : "qnn.conv2d", operands, attrs);
 }
 
 Values Conv(Convert& c) { return {with_bias(c, product(c, c.input(0), c.input(1), {}))}; }
 
-// Integers minus their zero points, multiplied and summed as int32.
 Values ConvInteger(Convert& c) {
-  auto centred = [&](const Expr& e, size_t zero, bool channels_first) {
-    Expr wide = c.cast(e, DType::int32());
-    if (!c.has(zero)) return wide;
-    Expr point = c.cast(c.input(zero), DType::int32());
-    // A zero point per output channel.
-    if (channels_first && c.rank(point) == 1 && !is_int(c.shape(point)[0], 1)) {
-      ir::Dims shape = c.shape(point);
-      shape.resize(static_cast<size_t>(c.rank(e)), scalar::imm(1));
-      point = c.reshape(point, shape);
-    }
-    return c.subtract(wide, point);
-  };
-  return {product(c, centred(c.input(0), 2, false), centred(c.input(1), 3, true), {})};
+  auto zero = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
+  return {integer_convolution(c, c.input(0), zero(2), c.input(1), zero(3))};
 }
 
 Values ConvTranspose(Convert& c) {
@@ -158,6 +151,20 @@ Values ConvTranspose(Convert& c) {
 
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const EmitAttrs& more) {
   return convert::product(c, x, weight, more);
+}
+
+ir::Expr integer_convolution(Convert& c, const ir::Expr& x, const ir::Expr& x_zero, const ir::Expr& weight,
+                             const ir::Expr& weight_zero) {
+  const ir::Expr zero = zero_of(c, x_zero), of_weight = zero_of(c, weight_zero);
+  if (!x || !weight || !zero || !of_weight) return {};
+  // The padding is the zero point, which an image of a size that is known only at run time would have around it.
+  const std::string mode = c.text("auto_pad", "NOTSET");
+  const bool has_size = mode == "NOTSET" || mode == "VALID" || (c.extent(x, 2) && c.extent(x, 3));
+  if (c.rank(x) == 4 && c.rank(weight) == 4 && has_size && c.rank(zero) == 0 && c.rank(of_weight) <= 1) {
+    const ir::Expr scale = c.scalar(1, DType::float32());
+    return convert::product(c, x, weight, {}, {scale, zero, scale, of_weight});
+  }
+  return convolution(c, centred(c, x, x_zero, 1), centred(c, weight, weight_zero, 0), {});
 }
 
 }  // namespace relay::onnx

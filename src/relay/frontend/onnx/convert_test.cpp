@@ -342,7 +342,7 @@ TEST(OnnxConvert, Integers) {
       imported("DynamicQuantizeLinear", 11, {in("2,4")}, {}, 3).find("(Tensor[(2, 4), uint8], " + f32("") + ", uint8)"),
       std::string::npos);
   EXPECT_NE(imported("ConvInteger", 10, {in("1,3,8,8:uint8"), in("4,3,3,3:int8")})
-                .find("nn.conv2d : Tensor[(1, 4, 6, 6), int32]"),
+                .find("qnn.conv2d : Tensor[(1, 4, 6, 6), int32]"),
             std::string::npos);
   EXPECT_NE(imported("MatMulInteger", 10, {in("2,3:uint8"), in("3,4:int8")}).find("qnn.dense : Tensor[(2, 4), int32]"),
             std::string::npos);

@@ -1,6 +1,7 @@
 // Matrix products.
 #include <algorithm>
 
+#include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
@@ -32,26 +33,8 @@ Values Gemm(Convert& c) {
 Values MatMul(Convert& c) { return {matrix_product(c, c.input(0), c.input(1))}; }
 
 Values MatMulInteger(Convert& c) {
-  // Zero points of the whole A, and of the whole B or of its columns: bytes are multiplied as they are.
-  auto one = [&](size_t i) -> Expr {
-    if (!c.has(i)) return c.scalar(0, DType::int32());
-    const Expr zero = c.input(i);
-    return c.rank(zero) == 1 && is_int(c.shape(zero)[0], 1) ? c.reshape(zero, {}) : zero;
-  };
-  const Expr a_zero = one(2), b_zero = one(3);
-  if (c.rank(c.input(0)) > 1 && c.rank(c.input(1)) == 2 && c.rank(a_zero) == 0 && c.rank(b_zero) <= 1) {
-    const Expr scale = c.scalar(1, DType::float32()), weight = c.transpose(c.input(1), {1, 0});
-    return {c.emit("qnn.dense", {c.input(0), weight, scale, a_zero, scale, b_zero})};
-  }
-  Expr a = c.cast(c.input(0), DType::int32()), b = c.cast(c.input(1), DType::int32());
-  if (c.has(2)) {
-    Expr zero = c.cast(c.input(2), DType::int32());
-    // A zero point per row of A.
-    if (c.rank(zero) == 1 && !is_int(c.shape(zero)[0], 1)) zero = c.reshape(zero, {c.shape(zero)[0], scalar::imm(1)});
-    a = c.subtract(a, zero);
-  }
-  if (c.has(3)) b = c.subtract(b, c.cast(c.input(3), DType::int32()));
-  return {matrix_product(c, a, b)};
+  auto zero = [&](size_t i) { return c.has(i) ? c.input(i) : Expr(); };
+  return {integer_product(c, c.input(0), zero(2), c.input(1), zero(3))};
 }
 
 // Determinants of (.., M, M), by elimination: each step puts the row with the largest first element first, and the rows

@@ -174,8 +174,7 @@ Expr requantised(Convert& c, const Expr& sums, const Expr& scale, const Expr& y_
 
 // Inputs: x, its scale and zero point, w, its scale and zero point, those of y, a bias in units of both scales.
 Values QLinearConv(Convert& c) {
-  Expr w = c.input(3), x = centred(c, c.input(0), c.input(2), 1);
-  Expr sums = convolution(c, x, centred(c, w, c.input(5), 0), {});
+  Expr sums = integer_convolution(c, c.input(0), c.input(2), c.input(3), c.input(5));
   if (c.has(8)) sums = c.emit("nn.bias_add", {sums, c.input(8)}, {{"axis", int64_t{1}}});
   if (!sums) return {};
   Expr scale = c.multiply(c.input(1), along_axis(c, c.input(4), sums, 1));
@@ -187,8 +186,7 @@ Values QLinearMatMul(Convert& c) {
   auto rows = [&](const Expr& e) {
     return c.rank(e) == 1 && !is_int(c.shape(e)[0], 1) ? c.reshape(e, {c.shape(e)[0], scalar::imm(1)}) : e;
   };
-  auto wide = [&](size_t i) { return c.cast(c.input(i), DType::int32()); };
-  Expr sums = matrix_product(c, c.subtract(wide(0), rows(wide(2))), c.subtract(wide(3), wide(5)));
+  Expr sums = integer_product(c, c.input(0), c.input(2), c.input(3), c.input(5));
   if (!sums) return {};
   Expr scale = c.multiply(rows(c.input(1)), c.input(4));
   if (c.rank(scale) == 1 && is_int(c.shape(scale)[0], 1)) scale = c.reshape(scale, {});

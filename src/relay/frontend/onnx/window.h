@@ -17,6 +17,10 @@ inline const ir::Ints one_row{0, 0, -4, 1, -1}, no_row{0, 0, -3};
 
 // A convolution of x by weight with the node's attributes; null if a problem was reported.
 ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, const frontend::EmitAttrs& more);
+// The same for integers minus their zero points (null: 0), int32; the weight has one, or one for each output. Bytes of
+// images are multiplied as they are.
+ir::Expr integer_convolution(Convert& c, const ir::Expr& x, const ir::Expr& x_zero, const ir::Expr& weight,
+                             const ir::Expr& weight_zero);
 // The average over each window of the node's attributes; empty if a problem was reported.
 Values average_pool(Convert& c, const ir::Expr& x);
 

@@ -141,15 +141,23 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
   constexpr size_t most = 64;  // a part that is larger, or of unknown size, is not prefetched
   const Layout& layout = layouts_.at(name);
   const int64_t line = std::max(1, target_.line_bytes / tensor->dtype.bytes());
-  std::vector<Exprs> lines;
-  auto add = [](std::vector<Exprs>& to, Exprs point) {  // shared by windows: added once
-    const bool known = std::any_of(to.begin(), to.end(), [&](const Exprs& other) {
-      return std::equal(point.begin(), point.end(), other.begin(), scalar::equal);
+  struct Point {
+    Exprs indices;
+    Expr place;  // in memory, in elements
+  };
+  std::vector<Point> lines;
+  auto add = [&](std::vector<Point>& to, Exprs indices) {  // points of one line, such as numbers of a product: once
+    auto [buffer, at] = address(*tensor, indices);
+    Expr place = imm(0);
+    for (size_t d = 0; d < at.size(); ++d) place = scalar::simplify(place * buffer->shape[d] + at[d], bounds_);
+    const bool known = std::any_of(to.begin(), to.end(), [&](const Point& other) {
+      const Expr distance = scalar::simplify(place - other.place, bounds_);
+      return scalar::is_int(distance) && std::abs(distance->ivalue) < line;
     });
-    if (!known) to.push_back(std::move(point));
+    if (!known) to.push_back({std::move(indices), std::move(place)});
   };
   for (const Exprs& load : loads) {
-    std::vector<Exprs> points{load};
+    std::vector<Point> points{{load, {}}};
     for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
       for (const te::Axis& a : *axes) {
         auto moves = [&](const Expr& index) { return depends_on(index, a.var); };
@@ -158,23 +166,23 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
         if (!scalar::is_int(r.extent)) return {};
         // A point for each cache line: steps of a line along the dimension that is stored last.
         const int64_t step = !layout.dims.empty() && moves(load[layout.dims.back().dim]) ? line : 1;
-        std::vector<Exprs> longer;
+        std::vector<Point> longer;
         for (int64_t i = 0; i < r.extent->ivalue; i += step)
-          for (const Exprs& point : points) {
+          for (const Point& point : points) {
             Exprs at;
-            for (const Expr& index : point)
+            for (const Expr& index : point.indices)
               at.push_back(scalar::simplify(scalar::substitute(index, {{a.var, r.min + i}}), bounds_));
             add(longer, std::move(at));
             if (longer.size() > most) return {};
           }
         points = std::move(longer);
       }
-    for (Exprs& point : points) add(lines, std::move(point));
+    for (Point& point : points) add(lines, std::move(point.indices));
     if (lines.size() > most) return {};
   }
   loop::Stmts out;
-  for (const Exprs& point : lines) {
-    auto [buffer, indices] = address(*tensor, point);
+  for (const Point& point : lines) {
+    auto [buffer, indices] = address(*tensor, point.indices);
     out.push_back(loop::prefetch(buffer, indices));
   }
   return out;

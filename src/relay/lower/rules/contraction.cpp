@@ -196,6 +196,19 @@ double ns_per_cost(const TargetDesc& target, const Contraction& c) {
   return steps / (target.fma_per_cycle * target.ghz);
 }
 
+// The machine as tiles see it: without a register for products if those are added by an instruction of their own.
+TargetDesc target_of_tiles(const ScheduleDraft& draft, const te::Tensor& sum) {
+  TargetDesc target = *draft.target;
+  const Expr body = draft.expanded(sum).body(*sum);
+  if (body->kind != scalar::Kind::Dot) return target;
+  const size_t products = body->args.size() / 2;
+  const machine::Instruction* found =
+      machine::find_instruction(target, body->args[0]->dtype, body->args[products]->dtype, sum->dtype,
+                                static_cast<int>(products), target.vector_bytes);
+  if (found && !found->adds) --target.vector_registers;
+  return target;
+}
+
 // The register tiles to choose from. Taps in the padding are left out if that saves enough, and if zero times a weight
 // is zero.
 std::vector<RegisterTile> register_tiles(const ScheduleDraft& draft, Contraction& c) {
@@ -207,9 +220,10 @@ std::vector<RegisterTile> register_tiles(const ScheduleDraft& draft, Contraction
     return {extent_or(c.axis(name), usual_rows), scalar::is_int(c.axis(name).extent)};
   };
   const TileRows along_x = rows_along(c.x), along_y = rows_along(c.y);
+  const TargetDesc target = target_of_tiles(draft, c.sum);
   constexpr size_t most = 12;  // tiles whose estimates are further from the best one are not worth a measurement
   auto tiles = [&](const TileRows& x, const TileRows& y) {
-    return tile_options(*draft.target, c.lanes, c.n_extent, max_vectors, x, y, most);
+    return tile_options(target, c.lanes, c.n_extent, max_vectors, x, y, most);
   };
   const std::vector<RegisterTile> whole = tiles(along_x, along_y);
   if (!c.facts.window || c.left.loads.size() != 1) return whole;

@@ -87,10 +87,11 @@ OpDef qnn_conv2d() {
   };
   spec.compute = [](const Attrs& a, const te::Tensors& in, const Type& out) {
     const std::optional<int64_t> zero_point = qnn::known_zero_point(in[3], in[0]->dtype);
-    if (!zero_point) return nn::compute_conv(2, a, without_zero_points(in, a.kernel_layout), out);
+    if (!zero_point && in[3]->dtype != in[0]->dtype)
+      return nn::compute_conv(2, a, without_zero_points(in, a.kernel_layout), out);
     // Padding by the zero point keeps the data narrow.
     te::Tensors narrow = in;
-    narrow[0] = nn::padded_data(2, a, in[0], imm(*zero_point, in[0]->dtype));
+    narrow[0] = nn::padded_data(2, a, in[0], zero_point ? imm(*zero_point, in[0]->dtype) : (*in[3])({}));
     Attrs inside = a;
     inside.padding = {0, 0};
     return nn::compute_conv(2, inside, without_zero_points(narrow, a.kernel_layout), out);

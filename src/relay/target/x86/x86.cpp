@@ -23,7 +23,7 @@ namespace {
 struct Model {
   const char* name;
   const char* cpu;  // LLVM's name, which implies the features
-  double fma_per_cycle, bfloat16_pairs_per_cycle, ghz;
+  double fma_per_cycle, bfloat16_pairs_per_cycle, int16_pairs_per_cycle, ghz;
   OperationCycles float32_cycles, float64_cycles;  // quotients and roots of 256 bits, exp of a whole vector
   int64_t l1, l2, l3;                              // KiB
   double l2_gbps, l3_gbps, dram_gbps;
@@ -34,28 +34,29 @@ struct Model {
 constexpr int64_t page_bytes = 4096;
 
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
-// bfloat16_pairs_per_cycle its vdpbf16ps, if the processor has it. Dot products of bytes are as fast as multiply-adds
-// on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
+// bfloat16_pairs_per_cycle its vdpbf16ps, if the processor has it. int16_pairs_per_cycle counts pairs of vpmaddwd and
+// vpaddd: by llvm-mca's scheduling models, of which Intel's take three ports for both at 256 bits, and two at 512. Dot
+// products of bytes are as fast as multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
 // and 11.6 of 512 bits); Alder Lake's divisions and Ice Lake's exp have the latter's figures; others are predicted by
 // llvm-mca for the kernels in measure/operations.cpp. Those of float64 are llvm-mca's, except for Zen 4's, and exp of
 // Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM treats Zen 5 as a Zen
 // 4, but its multiply-adds make exp twice as fast.
 const Model models[] = {
-    {"generic", "x86-64-v2", 1, 0, 2.5, {28, 28, 22.8}, {44, 42, 42.1}, 32, 256, 8192, 30, 15, 8, true},
-    {"avx2", "x86-64-v3", 2, 0, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 512, 8192, 50, 20, 10, true},
-    {"avx512", "x86-64-v4", 2, 0.5, 2.8, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 20, 10, true},
-    {"haswell", "haswell", 2, 0, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 256, 8192, 50, 20, 10, true},
-    {"skylake", "skylake", 2, 0, 3.5, {5, 6, 10.3}, {8, 12, 15.8}, 32, 256, 8192, 60, 25, 12, true},
-    {"alderlake", "alderlake", 2, 0, 3.8, {5, 6, 8.3}, {8, 12, 11.7}, 48, 1280, 25600, 80, 30, 15, true},
-    {"skylake-avx512", "skylake-avx512", 2, 0, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
-    {"cascadelake", "cascadelake", 2, 0.5, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
-    {"icelake-server", "icelake-server", 2, 0.5, 2.8, {5, 6, 11.6}, {8, 12, 16}, 48, 1280, 32768, 90, 18, 11, true},
-    {"sapphirerapids", "sapphirerapids", 2, 0.5, 2.9, {5, 6, 11.6}, {8, 12, 16}, 48, 2048, 65536, 97, 20, 11, true},
-    {"zen2", "znver2", 2, 0, 3.3, {5, 7, 13.3}, {6, 10, 28.4}, 32, 512, 16384, 70, 50, 20, false},
-    {"zen3", "znver3", 2, 0, 3.4, {3, 5, 7.8}, {5, 9, 13.8}, 32, 512, 32768, 80, 70, 22, false},
+    {"generic", "x86-64-v2", 1, 0, 1, 2.5, {28, 28, 22.8}, {44, 42, 42.1}, 32, 256, 8192, 30, 15, 8, true},
+    {"avx2", "x86-64-v3", 2, 0, 1, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 512, 8192, 50, 20, 10, true},
+    {"avx512", "x86-64-v4", 2, 0.5, 1, 2.8, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 20, 10, true},
+    {"haswell", "haswell", 2, 0, 1, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 256, 8192, 50, 20, 10, true},
+    {"skylake", "skylake", 2, 0, 1.5, 3.5, {5, 6, 10.3}, {8, 12, 15.8}, 32, 256, 8192, 60, 25, 12, true},
+    {"alderlake", "alderlake", 2, 0, 1.5, 3.8, {5, 6, 8.3}, {8, 12, 11.7}, 48, 1280, 25600, 80, 30, 15, true},
+    {"skylake-avx512", "skylake-avx512", 2, 0, 1, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
+    {"cascadelake", "cascadelake", 2, 0.5, 1, 2.6, {5, 6, 10.4}, {8, 12, 15.8}, 32, 1024, 16384, 80, 17, 10, true},
+    {"icelake-server", "icelake-server", 2, 0.5, 1, 2.8, {5, 6, 11.6}, {8, 12, 16}, 48, 1280, 32768, 90, 18, 11, true},
+    {"sapphirerapids", "sapphirerapids", 2, 0.5, 1, 2.9, {5, 6, 11.6}, {8, 12, 16}, 48, 2048, 65536, 97, 20, 11, true},
+    {"zen2", "znver2", 2, 0, 1, 3.3, {5, 7, 13.3}, {6, 10, 28.4}, 32, 512, 16384, 70, 50, 20, false},
+    {"zen3", "znver3", 2, 0, 2, 3.4, {3, 5, 7.8}, {5, 9, 13.8}, 32, 512, 32768, 80, 70, 22, false},
     // The 512-bit unit of Zen 4 is two 256-bit halves: one full multiply-add per cycle.
-    {"zen4", "znver4", 1, 1, 3.7, {3, 5, 12.6}, {4.5, 8.3, 19.7}, 32, 1024, 32768, 118, 97, 27, false},
-    {"zen5", "znver5", 2, 2, 4, {3, 5, 6.3}, {4.5, 8.3, 9.8}, 48, 1024, 32768, 200, 110, 30, false},
+    {"zen4", "znver4", 1, 1, 1, 3.7, {3, 5, 12.6}, {4.5, 8.3, 19.7}, 32, 1024, 32768, 118, 97, 27, false},
+    {"zen5", "znver5", 2, 2, 2, 4, {3, 5, 6.3}, {4.5, 8.3, 9.8}, 48, 1024, 32768, 200, 110, 30, false},
 };
 
 // A product of tiles takes a cycle for each row on all processors that have tiles: 1024 multiply-adds of bytes per
@@ -159,6 +160,8 @@ void add_instructions(TargetDesc& t, const Model& model) {
   for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
     if (i->on_tiles())
       t.instructions.push_back({i->name, tile_products_per_cycle});
+    else if (i->left == DType::int16())  // a line for each width: narrower vectors are those of the last columns
+      t.instructions.push_back({i->name, model.int16_pairs_per_cycle});
     else if (i->most_bytes >= t.vector_bytes)
       t.instructions.push_back(
           {i->name, i->left == DType::bfloat16() ? model.bfloat16_pairs_per_cycle : model.fma_per_cycle});

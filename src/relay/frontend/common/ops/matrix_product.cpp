@@ -24,6 +24,14 @@ static Expr first_axes_joined(Conversion& c, Expr e) {
 }
 
 Expr matrix_product(Conversion& c, Expr a, Expr b) {
+  return matrix_product(c, std::move(a), std::move(b),
+                        {[&](const Expr& x, const Expr& y) { return c.emit("nn.matmul", {x, y}); },
+                         [&](const Expr& x, const Expr& y) {
+                           return c.emit("nn.batch_matmul", {x, y}, {{"transpose_a", false}, {"transpose_b", false}});
+                         }});
+}
+
+Expr matrix_product(Conversion& c, Expr a, Expr b, const Multiply& multiply) {
   if (!c.expect_rank(a, 1, 32, "A") || !c.expect_rank(b, 1, 32, "B")) return {};
   // A vector is a row on the left, a column on the right; the added axis is removed from the result.
   bool row = c.rank(a) == 1, column = c.rank(b) == 1;
@@ -32,7 +40,7 @@ Expr matrix_product(Conversion& c, Expr a, Expr b) {
   if (!a || !b) return {};
   Expr product;
   if (c.rank(b) == 2) {
-    product = c.emit("nn.matmul", {a, b});
+    product = multiply.by_matrix(a, b);
   } else {
     Dims batch_a(c.shape(a).begin(), c.shape(a).end() - 2), batch_b(c.shape(b).begin(), c.shape(b).end() - 2), batch;
     size_t rank = std::max(batch_a.size(), batch_b.size());
@@ -71,7 +79,7 @@ Expr matrix_product(Conversion& c, Expr a, Expr b) {
       return unknown(joined) < 2 ? c.reshape(all, joined) : first_axes_joined(c, all);
     };
     Expr left = flat(a, batch_a), right = flat(b, batch_b);
-    product = c.emit("nn.batch_matmul", {left, right}, {{"transpose_a", false}, {"transpose_b", false}});
+    product = multiply.in_batches(left, right);
     if (!product) return {};
     Dims shape = batch;
     shape.push_back(c.shape(product)[1]), shape.push_back(c.shape(product)[2]);

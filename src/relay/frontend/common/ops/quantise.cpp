@@ -1,5 +1,7 @@
 #include "relay/frontend/common/ops/quantise.h"
 
+#include "relay/frontend/common/ops/matrix_product.h"
+
 namespace relay::frontend {
 
 using ir::Expr;
@@ -22,6 +24,35 @@ Expr along_axis(Conversion& c, const Expr& e, const Expr& x, int64_t axis) {
 Expr centred(Conversion& c, const Expr& e, const Expr& zero, int64_t axis) {
   Expr wide = c.cast(e, DType::int32());
   return zero ? c.subtract(wide, along_axis(c, c.cast(zero, DType::int32()), e, axis)) : wide;
+}
+
+Expr zero_of(Conversion& c, const Expr& zero) {
+  if (!zero) return c.scalar(0, DType::int32());
+  return c.rank(zero) == 1 && is_int(c.shape(zero)[0], 1) ? c.reshape(zero, {}) : zero;
+}
+
+Expr integer_product(Conversion& c, const Expr& a, const Expr& a_zero, const Expr& b, const Expr& b_zero) {
+  const Expr left = zero_of(c, a_zero), right = zero_of(c, b_zero);
+  if (!a || !b || !left || !right) return {};
+  const bool is_matrix = c.rank(b) <= 2, has_columns = c.rank(b) > 1;
+  if (c.rank(left) == 0 && c.rank(right) <= (is_matrix && has_columns ? 1 : 0)) {
+    const Expr scale = c.scalar(1, DType::float32());
+    auto emit = [&](const char* name, const Expr& x, const Expr& y, const EmitAttrs& attrs) {
+      return c.emit(name, {x, y, scale, left, scale, right}, attrs);
+    };
+    return matrix_product(
+        c, a, b,
+        {[&](const Expr& x, const Expr& y) { return emit("qnn.dense", x, c.transpose(y, {1, 0}), {}); },
+         [&](const Expr& x, const Expr& y) {
+           return emit("qnn.batch_matmul", x, y, {{"transpose_a", false}, {"transpose_b", false}});
+         }});
+  }
+  const int64_t rows = std::max<int64_t>(c.rank(a) - 2, 0), columns = c.rank(b) - 1;
+  auto minus = [&](const Expr& e, const Expr& zero, int64_t axis) {
+    const Expr wide = c.cast(e, DType::int32()), point = c.cast(zero, DType::int32());
+    return c.subtract(wide, c.rank(point) == 1 ? along_axis(c, point, e, axis) : point);
+  };
+  return matrix_product(c, minus(a, left, rows), minus(b, right, columns));
 }
 
 Expr quantised(Conversion& c, const Expr& real, const Expr& scale, const Expr& zero) {

@@ -102,12 +102,11 @@ Values QLinearAveragePool(Convert& c) {
 
 // alpha * A B + C, with C in units of the scales of A and B; a real if the result has no scale.
 Values QGemm(Convert& c) {
-  auto factor = [&](size_t i, const char* attribute) {
-    Expr e = centred(c, c.input(i), optional(c, i + 2), i == 0 ? 0 : c.integer("transB", 0) ? 0 : 1);
-    return c.integer(attribute, 0) ? c.transpose(e, {1, 0}) : e;
-  };
   if (!c.expect_rank(c.input(0), 2, 2, "A") || !c.expect_rank(c.input(3), 2, 2, "B")) return {};
-  Expr sums = c.emit("nn.matmul", {factor(0, "transA"), factor(3, "transB")});
+  auto factor = [&](size_t i, const char* attribute) {
+    return c.integer(attribute, 0) ? c.transpose(c.input(i), {1, 0}) : c.input(i);
+  };
+  Expr sums = integer_product(c, factor(0, "transA"), optional(c, 2), factor(3, "transB"), optional(c, 5));
   if (c.has(6)) sums = c.add(sums, c.input(6));
   Expr scale = c.multiply(c.multiply(c.input(1), c.input(4)), c.real("alpha", 1));
   Expr y = c.multiply(c.cast(sums, c.dtype(scale)), scale);
@@ -122,7 +121,7 @@ Values MatMulInteger16(Convert& c) {
 // (A - its zero point) (B - its zero point) times both scales, plus a bias.
 Expr real_product(Convert& c, const Expr& a, const Expr& a_zero, const Expr& a_scale, const Expr& b, const Expr& b_zero,
                   const Expr& b_scale, const Expr& bias) {
-  Expr sums = matrix_product(c, centred(c, a, a_zero, c.rank(a) - 2), centred(c, b, b_zero, c.rank(b) - 1));
+  Expr sums = integer_product(c, a, a_zero, b, b_zero);
   Expr y = c.multiply(c.cast(sums, c.dtype(b_scale)), c.multiply(a_scale, b_scale));
   return bias ? c.add(y, bias) : y;
 }

@@ -23,10 +23,11 @@
 //
 // contraction.cpp peels the last step off the loop, so that the others have no condition.
 //
-// Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign.
+// Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign. Without an
+// instruction for the bytes, they are widened to 16 bits (widened.cpp).
 #include <algorithm>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/rules/narrow/factors.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
@@ -62,60 +63,6 @@ Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType we
     }
   return best;
 }
-
-// A factor: a narrow number, minus a number that is the same for all of them.
-struct Narrow {
-  Expr load;
-  Expr offset = scalar::imm(0, DType::int32());  // int32; a constant, or a zero point that is known at run time
-  LoadFact fact{};
-};
-
-// True if it has the same value for all elements.
-bool is_same_for_all(const Expr& e) {
-  bool same = true;
-  scalar::visit(e, [&](const Expr& n) { same = same && n->kind != Kind::Var; });
-  return same;
-}
-
-std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& loads) {
-  Narrow out{e};
-  if (e->kind == Kind::Binary && (e->binary == BinaryOp::Sub || e->binary == BinaryOp::Add) &&
-      e->dtype == DType::int32() && is_same_for_all(e->args[1])) {
-    // A zero point of the data's type is widened.
-    const Expr& widened = e->args[1]->kind == Kind::Cast ? e->args[1]->args[0] : e->args[1];
-    const Expr offset = scalar::is_int(widened) ? scalar::imm(widened->ivalue, DType::int32()) : e->args[1];
-    out.load = e->args[0],
-    out.offset = e->binary == BinaryOp::Sub ? offset : scalar::simplify(scalar::imm(0, DType::int32()) - offset);
-  }
-  if (out.load->kind != Kind::Cast || out.load->args[0]->kind != Kind::Load) return std::nullopt;
-  out.load = out.load->args[0];
-  const LoadFact* own = nullptr;
-  for (const LoadFact& load : loads)
-    if (load.tensor.get() == out.load->source.get())
-      own = own ? nullptr : &load;
-    else if (!load.axes.empty())
-      return std::nullopt;
-  if (!own) return std::nullopt;
-  out.fact = *own;
-  return out;
-}
-
-// The dimension whose index is the plain axis; -1 if none.
-int plain_dim(const LoadFact& load, const std::string& axis) {
-  int found = -1;
-  for (size_t d = 0; d < load.coefficients.size(); ++d) {
-    const auto& of = load.coefficients[d];
-    if (!of) return -1;
-    if (!of->count(axis)) continue;
-    if (found >= 0 || of->size() != 1 || of->at(axis) != 1) return -1;
-    found = static_cast<int>(d);
-  }
-  return found;
-}
-
-// True if steps of `products` pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
-// bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
-bool has_enough_steps(int64_t extent, int64_t products) { return extent % products == 0 || extent >= 2 * products; }
 
 struct Form {
   Narrow data, weight;
@@ -195,25 +142,20 @@ te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t times, const st
 
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const te::Tensor r = draft.stage(sum);
-  const std::optional<Form> found = form_of(draft, r, facts_of(r, draft.expanded(r)));
-  if (!found) return false;
+  const StageFacts facts = facts_of(r, draft.expanded(r));
+  const std::optional<Form> found = form_of(draft, r, facts);
+  if (!found) return multiply_widened(draft, r, facts);
   const Form& f = *found;
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);
-  const int64_t products = f.products(), extent = f.k.extent->ivalue, rest = extent % products;
+  const int64_t products = f.products(), extent = f.k.extent->ivalue;
   for (int64_t i = 0; i < products; ++i) {
-    const Expr at = k * products + i;
-    auto read = [&](const Expr& load) {
-      const Expr number = scalar::substitute(load, {{f.k.var, at}});
-      if (rest == 0 || i < rest) return number;
-      return scalar::select(scalar::lt(at, scalar::imm(extent)), number, scalar::imm(0, number->dtype));
-    };
-    Expr number = read(f.data.load);
+    Expr number = number_of_step(f.data.load, f.k, k, products, i);
     if (f.added() != 0) {
       const Expr bit = scalar::imm(number->dtype == DType::int8() ? -sign_bit : sign_bit, number->dtype);
       number = scalar::reinterpret(f.choice.data, scalar::binary(BinaryOp::BitXor, number, bit));
     }
-    data.push_back(number), weight.push_back(read(f.weight.load));
+    data.push_back(number), weight.push_back(number_of_step(f.weight.load, f.k, k, products, i));
   }
   te::TensorNode dots = *r;
   for (te::Axis& a : dots.reduce_axes)

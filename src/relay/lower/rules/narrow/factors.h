@@ -1,0 +1,33 @@
+// The two factors of a contraction of narrow numbers.
+#pragma once
+
+#include "relay/lower/rules/rules.h"
+
+namespace relay::lower {
+
+// A factor: a narrow number, minus a number that is the same for all of them.
+struct Narrow {
+  Expr load;
+  Expr offset = scalar::imm(0, DType::int32());  // int32; a constant, or a zero point that is known at run time
+  LoadFact fact{};
+};
+// Unset for other forms. `loads`: those of the factor.
+std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& loads);
+
+// The dimension whose index is the plain axis; -1 if none.
+int plain_dim(const LoadFact& load, const std::string& axis);
+
+// True if steps of `products` pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
+// bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
+inline bool has_enough_steps(int64_t extent, int64_t products) {
+  return extent % products == 0 || extent >= 2 * products;
+}
+
+// Number `i` of a step of `products` along axis `k`, of which `load` reads one. `step`: the variable that counts steps.
+// Beyond the end of the axis it is 0.
+Expr number_of_step(const Expr& load, const te::Axis& k, const Expr& step, int64_t products, int64_t i);
+
+// Multiplies pairs of bytes that are widened to 16 bits (widened.cpp). Returns false if this does not pay.
+bool multiply_widened(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
+
+}  // namespace relay::lower
