@@ -405,7 +405,7 @@ void add_compiled(nb::module_& m) {
       [](const std::string& path, const driver::Options& options) {
         nb::gil_scoped_release released;
         driver::Model model;
-        value_or_throw(driver::load_artifact(model, path, driver::executable_options(options.run)));
+        value_or_throw(driver::load_artifact(model, path, options.run));
         return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("path"), nb::arg("options"));

@@ -201,17 +201,21 @@ Result<std::string> note(const runtime::Artifact& artifact, const std::string& n
                     "compile the model again"};
 }
 
-Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options) {
+Status load_artifact(Model& model, const std::string& path, const RunOptions& options) {
   RELAY_ASSIGN(model.artifact, runtime::open_artifact(path));
-  runtime::ExecutableOptions with_tier = options;
-  if (std::ranges::find(model.artifact.notes, fast_note, &runtime::Note::name) != model.artifact.notes.end())
-    with_tier.tier = runtime::Tier::Fast;
-  RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, with_tier));
+  if (options.make_executable) {
+    const bool is_fast =
+        std::ranges::find(model.artifact.notes, fast_note, &runtime::Note::name) != model.artifact.notes.end();
+    const runtime::Tier tier = is_fast ? runtime::Tier::Fast : runtime::Tier::Full;
+    RELAY_ASSIGN(model.executable, runtime::load_executable(model.artifact, executable_options(options, tier)));
+  }
   model.form = ModelForm::Artifact;
   RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
   RELAY_ASSIGN(model.interface, text::parse(text));
   std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find(ir::main_function);
-  if (main == model.interface.functions.end() || main->second->params.size() != model.executable->inputs().size())
+  const runtime::Program& program = *model.artifact.program;
+  const size_t inputs = program.is_graph() ? program.graph().inputs.size() : program.signature.inputs.size();
+  if (main == model.interface.functions.end() || main->second->params.size() != inputs)
     return Diagnostic{DiagnosticKind::corrupt_file,
                       format("{}: the note `{}` is not of its program", path, interface_note),
                       {},
@@ -314,7 +318,7 @@ Result<Model> load_model(const std::string& path, const Options& options) {
       RELAY_RETURN_IF_ERROR(read_program(model, read_by_python(model, options), options));
       break;
     case ModelForm::Artifact: {
-      RELAY_RETURN_IF_ERROR(load_artifact(model, path, executable_options(options.run)));
+      RELAY_RETURN_IF_ERROR(load_artifact(model, path, options.run));
       break;
     }
     default: {
@@ -389,7 +393,7 @@ Result<Model> load_model(const std::string& name, std::string_view bytes, const 
       import.content = file.path();
       RELAY_RETURN_IF_ERROR(read_foreign(model, import));
     } else {
-      Status loaded = load_artifact(model, file.path(), executable_options(options.run));
+      Status loaded = load_artifact(model, file.path(), options.run);
       if (!loaded) return no_artifact(loaded.errors(), file.path(), name);
     }
   }

@@ -21,7 +21,7 @@ struct Model {
   ir::Module module;                                // Relay, foreign models
   std::vector<std::string> output_names;            // of foreign models; else empty
   std::vector<std::string> output_nodes;            // of foreign models with all_values: the node of each output
-  std::shared_ptr<runtime::Executable> executable;  // Artifact; also:
+  std::shared_ptr<runtime::Executable> executable;  // Artifact, if its machine code is loaded; also:
   runtime::Artifact artifact;
   ir::Module interface;  // @main with its parameters and an empty body, and the data types
   Diagnostics warnings;
@@ -54,8 +54,9 @@ using PythonImporter = std::function<Result<PythonModel>(
 void set_python_importer(PythonImporter importer);
 bool has_python_importer();
 
-// Fills in the fields of a model that is an artifact.
-Status load_artifact(Model& model, const std::string& path, const runtime::ExecutableOptions& options);
+// Fills in the fields of a model that is an artifact. Without options.make_executable its machine code is not loaded, so
+// that it may be for another processor, and `executable` is null.
+Status load_artifact(Model& model, const std::string& path, const RunOptions& options);
 // The text of a note of an artifact; corrupt_file if it has none.
 Result<std::string> note(const runtime::Artifact& artifact, const std::string& name);
 

@@ -158,7 +158,7 @@ static Result<bool> find_in_cache(ReadyModel& out, const std::string& path, cons
     return false;
   }
   if (!*found) return false;
-  Status loaded = load_artifact(out.model, (*found)->artifact, executable_options(options.run));
+  Status loaded = load_artifact(out.model, (*found)->artifact, options.run);
   if (!loaded) {
     out.model = {};
     out.notes.push_back(format("the cached model cannot be loaded: {}", message(loaded.errors())));

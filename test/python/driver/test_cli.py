@@ -540,7 +540,8 @@ def test_calibrated_figures_are_those_of_native(tmp_path, monkeypatch):
         return found
 
     assert target()["calibrated"] and target()["l3_gbps"] == 12.5 and target()["float32_exp_cycles"] == 77.5
-    assert not target("--target", "haswell")["calibrated"] and target("--target", "haswell")["l3_gbps"] != 12.5
+    # An artifact for another processor is described: this machine need not run it.
+    assert not target("--target", "zen4")["calibrated"] and target("--target", "zen4")["l3_gbps"] != 12.5
     for text, why in unusable_calibrations(figures):
         file.write_text(text)
         assert not target()["calibrated"]

@@ -1,8 +1,8 @@
 // relay inspect: shows the inputs, outputs and contents of a compiled model; with --memory, the place and lifetime of
 // every array.
 //
-// Does not run the model or make machine code. Sizes that depend on shape variables are shown for the shapes of
-// --shape, and for 1 without.
+// Does not run the model, and neither makes nor loads machine code: artifacts may be for another processor. Sizes that
+// depend on shape variables are shown for the shapes of --shape, and for 1 without.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -129,7 +129,7 @@ static Status inspect(const InspectOptions& options) {
   std::shared_ptr<const runtime::Program> program;
   int64_t model_bytes = 0;
   Json target;  // null: an artifact without a report
-  if (model.executable) {
+  if (model.form == driver::ModelForm::Artifact) {
     program = model.artifact.program;
     RELAY_ASSIGN(std::string report, driver::note(model.artifact, driver::report_note));
     const Json said = Json::parse(report, nullptr, false);
@@ -137,8 +137,7 @@ static Status inspect(const InspectOptions& options) {
       model_bytes = said["constants"].value("model_bytes", int64_t{0});
     if (said.is_object() && said.contains("target")) target = said["target"];
   } else {
-    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
-    compilation.run.make_executable = false;
+    RELAY_ASSIGN(const driver::Options compilation, compile_options(options, model.output_names));
     RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
     print_notes(compiled.report);
     program = compiled.built.program;
@@ -190,6 +189,7 @@ void add_inspect(CLI::App& app, SelectedVerb& selected) {
                             "  relay inspect model.onnx --memory\n"
                             "  relay inspect model.rart --json");
   std::shared_ptr<InspectOptions> options = std::make_shared<InspectOptions>();
+  options->flags.values.run.make_executable = false;
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_flags(*verb, options->flags);
   verb->add_flag("--memory", options->memory,

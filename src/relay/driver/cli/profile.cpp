@@ -128,8 +128,7 @@ static Status profile_in_turn(const ProfileOptions& options, runtime::Executable
                       {},
                       {},
                       "compile it first: relay compile MODEL -o FILE.rart"};
-  RELAY_RETURN_IF_ERROR(
-      driver::load_artifact(other, options.against, driver::executable_options(options.flags.values.run)));
+  RELAY_RETURN_IF_ERROR(driver::load_artifact(other, options.against, options.flags.values.run));
   RELAY_ASSIGN(const measure::TurnProfiles profiles,
                measure::profile_in_turn(executable, *other.executable, inputs,
                                         {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
