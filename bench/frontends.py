@@ -35,7 +35,7 @@ THREADS = [1, 2]
 LITE = {
     "face_landmark": {}, "iris_landmark": {}, "face_detection_back": {}, "face_detection_front": {},
     "face_detection_full_range": {}, "face_detection_full_range_sparse": {}, "basic_pitch_lite": {},
-    "star_trek_activation_phrase_v2": {"serving_default_input_1:0": (1, 44032)},
+    "star_trek_activation_phrase_v2": {"audio_preproc_input": (1, 44032)},
 }  # fmt: skip
 GRAPHS = ["basic_pitch", "nudity (MobileNet)"]  # of tensorflow_packages.py, with one input
 KERAS = ["age_gender_wide_resnet", "brain_tumor_xception"]
