@@ -189,7 +189,8 @@ def tensorflow_function(model, arrays):
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
     if os.path.isdir(model):
-        return convert_variables_to_constants_v2(tf.saved_model.load(model).signatures["serving_default"])
+        loaded = tf.saved_model.load(model)  # holds the variables until they are constants
+        return convert_variables_to_constants_v2(loaded.signatures["serving_default"])
     if pathlib.Path(model).suffix in (".keras", ".h5", ".hdf5"):
         network = tf.keras.models.load_model(model, compile=False)
         specs = [tf.TensorSpec(array.shape, array.dtype) for array in arrays]
