@@ -391,6 +391,9 @@ bench-small: setup product build/test-sklearn/ready ## Compare models that take 
 bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenVINO, and with themselves in float32
 	@$(PYTHON) bench/low.py
 
+bench-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare models of TFLite, TensorFlow and Keras with LiteRT and TensorFlow
+	@$(PYTHON) bench/frontends.py
+
 bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
 	@$(PYTHON) bench/decode.py
 

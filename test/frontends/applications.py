@@ -1,5 +1,7 @@
 """Networks of keras.applications with random weights, which keep the size of their activations."""
 
+import os
+
 import keras
 import numpy as np
 
@@ -9,6 +11,18 @@ SIZES = {
     "EfficientNetV2B0": 64, "DenseNet121": 64, "ResNet50": 64, "ResNet50V2": 64, "ResNet101": 64, "VGG16": 64,
     "VGG19": 64, "Xception": 96, "InceptionV3": 96, "InceptionResNetV2": 96, "NASNetMobile": 64, "ConvNeXtTiny": 64,
 }  # fmt: skip
+# Their larger sisters, which differ in sizes and in the number of blocks.
+LARGER = {
+    **{f"EfficientNetB{one}": 64 for one in range(1, 8)}, **{f"EfficientNetV2B{one}": 64 for one in range(1, 4)},
+    **{f"EfficientNetV2{one}": 64 for one in "SML"}, "DenseNet169": 64, "DenseNet201": 64, "ResNet152": 64,
+    "ResNet101V2": 64, "ResNet152V2": 64, "NASNetLarge": 96, "ConvNeXtSmall": 64, "ConvNeXtBase": 64,
+    "ConvNeXtLarge": 64, "ConvNeXtXLarge": 64,
+}  # fmt: skip
+
+
+def chosen() -> dict[str, int]:
+    """The networks to compare; RELAY_LARGER=1 adds the larger ones, which take an hour."""
+    return SIZES | (LARGER if os.environ.get("RELAY_LARGER") else {})
 
 
 def network(name: str, size: int):

@@ -247,6 +247,15 @@ def preprocessing():
         layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=forms)
     for name, arguments in RANDOM_IMAGES.items():  # Keras cannot write all of them to .h5
         layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=(".keras", "live"))
+    pixels, unit = floats(IMAGE, low=0, high=255), floats((2, 19, 21, 3), low=0, high=1)
+    # Keras itself cannot build a network with Equalization: it says that the layer's result is its input, a cycle.
+    for name in ("Solarization", "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization"):
+        layer(name, lambda n=name: getattr(L, n)(), IMAGE, inputs=pixels, forms=(".keras", "live"))
+    layer("AutoContrast range", lambda: L.AutoContrast((0, 1)), (2, 19, 21, 3), inputs=unit, forms=("live",))
+    clahe = {"value_range": (0, 1), "clip_limit": 2.0, "tile_grid_size": (3, 4)}
+    layer("ContrastLimitedAdaptiveHistogramEqualization tiles", lambda: L.ContrastLimitedAdaptiveHistogramEqualization(
+        **clahe), (2, 19, 21, 3), inputs=unit, forms=("live",))  # fmt: skip
+    layer("MaxNumBoundingBoxes", lambda: L.MaxNumBoundingBoxes(4), IMAGE, forms=("live",))
     for name in ("RandomHeight", "RandomWidth"):
         layer(name, lambda n=name: getattr(L, n)(0.2), IMAGE, is_old=True)
     for name in ("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout"):
@@ -254,8 +263,24 @@ def preprocessing():
     for rank in (1, 2, 3):
         layer(f"SpatialDropout{rank}D", lambda r=rank: getattr(L, f"SpatialDropout{r}D")(0.5), OF_RANK[rank])
     layer("Pipeline", lambda: L.Pipeline([L.Rescaling(0.5), L.CenterCrop(5, 4)]), IMAGE)
-    layer("IntegerLookup", lambda: L.IntegerLookup(vocabulary=[3, 7, 1]), (2, 5), inputs=integers(9, (2, 5)),
-          dtype="int32", forms=("live",))  # fmt: skip
+    for text, options in (("", {}), (" mask", {"mask_token": 0}), (" several", {"num_oov_indices": 3}),
+                          (" counts", {"output_mode": "count"})):  # fmt: skip
+        layer(f"IntegerLookup{text}", lambda o=options: L.IntegerLookup(vocabulary=[3, 7, 1], **o), (2, 5),
+              inputs=integers(9, (2, 5)), dtype="int32", forms=("live",))  # fmt: skip
+    texts = lambda rng: [rng.choice(["a", "bc", "d", ""], (2, 5))]  # noqa: E731
+    for text, options in (("", {}), (" mask", {"mask_token": ""}), (" one hot", {"output_mode": "one_hot"})):
+        layer(f"StringLookup{text}", lambda o=options: L.StringLookup(vocabulary=["bc", "a"], **o), (2, 5),
+              inputs=texts, dtype="string", forms=("live",))  # fmt: skip
+    for mode in ("log", "magnitude", "psd", "real", "imag", "angle", "stft"):
+        layer(f"STFTSpectrogram {mode}", lambda m=mode: L.STFTSpectrogram(mode=m, frame_length=16, frame_step=6),
+              (2, 50, 2), forms=(".keras", "live"))  # fmt: skip
+    layer("STFTSpectrogram same", lambda: L.STFTSpectrogram(frame_length=16, padding="same", expand_dims=True),
+          (2, 50, 2), forms=("live",))  # fmt: skip
+    mel = {"fft_length": 64, "sequence_stride": 20, "num_mel_bins": 12, "sampling_rate": 800}
+    for text, options in (("", {}), (" power", {"power_to_db": False, "mag_exp": 1.0, "window": "hamming"}),
+                          (" short", {"sequence_length": 40, "min_freq": 50.0, "top_db": 30.0})):  # fmt: skip
+        layer(f"MelSpectrogram{text}", lambda o=options: L.MelSpectrogram(**mel, **o), (2, 400),
+              forms=(".keras", "live"))  # fmt: skip
     layer("Identity", L.Identity, (3, 8))
     layer("ActivityRegularization", lambda: L.ActivityRegularization(0.1), (3, 8))
 
@@ -286,6 +311,8 @@ def recurrent():
         cell = getattr(L, f"{name}Cell")
         layer(f"RNN {name}Cell", lambda k=cell: L.RNN(k(5), return_sequences=True, return_state=True), SEQUENCE)
         layer(f"RNN stacked {name}Cell", lambda k=cell: L.RNN([k(5), k(4)], return_state=True), SEQUENCE)
+        graph(name + "Cell", *((lambda x, h, c: L.LSTMCell(5)(x, [h, c]), (3, 6), (3, 5), (3, 5)) if name == "LSTM" else
+              (lambda x, h, k=cell: k(5)(x, [h]), (3, 6), (3, 5))))  # fmt: skip
     layer("LSTM hard sigmoid", lambda: L.LSTM(5, recurrent_activation="hard_sigmoid"), SEQUENCE)
     layer("GRU reset before", lambda: L.GRU(5, reset_after=False, return_sequences=True), SEQUENCE)
     layer("GRU reset before selu", lambda: L.GRU(5, "selu", reset_after=False), SEQUENCE)
@@ -295,6 +322,8 @@ def recurrent():
     graph("LSTM initial state", lambda x, h, c: L.LSTM(5)(x, initial_state=[h, c]), SEQUENCE, (2, 5), (2, 5))
     graph("Bidirectional initial state", lambda x, h, g: L.Bidirectional(L.GRU(5))(x, initial_state=[h, g]), SEQUENCE,
           (2, 5), (2, 5))  # fmt: skip
+    graph("StackedRNNCells", lambda x, h, g: L.StackedRNNCells([L.GRUCell(5), L.SimpleRNNCell(4)])(x, [[h], [g]]),
+          (3, 6), (3, 5), (3, 4))  # fmt: skip
     layer("Masking", lambda: keras.Sequential([L.Masking(0.0), L.LSTM(5, return_sequences=True)]), SEQUENCE)
     layer("TimeDistributed", lambda: L.TimeDistributed(L.Conv2D(3, 2, activation="relu")), VOLUME)
     layer("TimeDistributed Dense", lambda: L.TimeDistributed(L.Dense(3)), SEQUENCE)

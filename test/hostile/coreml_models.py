@@ -3,7 +3,7 @@
 import pathlib
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 ROOT = pathlib.Path(__file__).resolve().parents[1] / "python"
 sys.path[:0] = [str(ROOT / "support"), str(ROOT / "coreml")]
@@ -125,3 +125,6 @@ def manifest(v, content):
     folder = package(v.write("placeholder", b"").parent / "net.mlpackage", net())
     (folder / "Manifest.json").write_bytes(content)
     return v.run("run", folder)
+
+
+kinds("other", "what is no model, under this extension", refused("R04 R05"), lambda v: run(v, v.one_of(OTHER_FILES)))

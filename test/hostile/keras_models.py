@@ -4,7 +4,7 @@ import functools
 import pathlib
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "keras"))
 try:
@@ -65,3 +65,10 @@ kinds("deep", "models inside models", refused("R04", "nested"), lambda v: nested
 kinds("steps", "a cell that is imported step by step, for 2^30 steps", refused("R0403", "steps"),
       lambda v: run(v, archive(sequential(input_layer("x", 1 << 30, 4), layer("LSTM", "l", units=1, activation="selu")),
                                {"layers/lstm/cell": [np.ones((4, 4)), np.ones((1, 4)), np.ones(4)]})))  # fmt: skip
+kinds("other", "what is no model, under this extension", refused("R04 R05"), lambda v: run(v, v.one_of(OTHER_FILES)))
+kinds("cycle", "layers that need their own results", refused("R0404", "its own result"),
+      lambda v: run(v, archive(functional([input_layer("x", 4), called(layer("Add", "a"), [tensor("x"), tensor("b")]),
+                                           called(layer("ReLU", "b"), tensor("a"))], ["x"], ["b"]), {})))  # fmt: skip
+kinds("weights", "weights that are missing, or of another shape", refused("R0403", "kernel"),
+      lambda v: run(v, archive(sequential(input_layer("x", 4), dense("d", 3)), v.one_of(({}, {
+          "layers/dense": [np.ones((5, 3), np.float32)]})))))  # fmt: skip

@@ -5,7 +5,7 @@ import pathlib
 import struct
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tflite"))
 try:
@@ -243,3 +243,4 @@ kinds("filters", "a low rank that does not fit its filters", either(ANY), filter
 kinds("segments", "segments beyond their number, or beyond memory", either(ANY), segments)
 kinds("windows", "windows and padding of any number", either(ANY), windows)
 kinds("branches", "branches that are not there or do not fit", either(ANY), branches)
+kinds("other", "what is no model, under this extension", refused("R04 R05"), lambda v: run(v, v.one_of(OTHER_FILES)))

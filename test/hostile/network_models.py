@@ -6,7 +6,7 @@ import pathlib
 import struct
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "support"))
 try:
@@ -134,3 +134,11 @@ kinds("huge-array", "an array with a shape of 2^80 elements", refused("R0402", "
 kinds("negative", "sizes below zero", refused("R04"),
       lambda v: run(v, (caffe()[0], ("net.caffemodel", message([(100, [(1, "fc"), (7, [(7, [(1, np.array([-3,
           4]))])])])])))))  # fmt: skip
+kinds("other", "what is no model, under this extension, alone", refused("R04 R05 R06"),
+      lambda v: run(v, [(of_any(v)[0][0], v.one_of(OTHER_FILES))]))  # fmt: skip
+kinds(
+    "cycle",
+    "a node that reads its own result",
+    refused("R040"),
+    lambda v: run(v, [("net-symbol.json", mxnet()[0][1].replace(b"[[0, 0, 0], ", b"[[3, 0, 0], ")), mxnet()[1]]),
+)

@@ -5,7 +5,7 @@ import pathlib
 import struct
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "support"))
 try:
@@ -122,3 +122,5 @@ kinds("huge-constant", "a constant of 2^40 elements", refused("R0403", "more tha
                                                                     "value": 0.0})])))  # fmt: skip
 kinds("path", "a parameter outside of the folder", refused("R06", "pdiparams"),
       lambda v: run(v, (("__model__", old(stored={"../../w": weights()["w"]})[0][1]), ("w", b"1"))))  # fmt: skip
+kinds("other", "what is no model, under this extension", refused("R04 R05"),
+      lambda v: run(v, [(v.one_of((old, new))()[0][0], v.one_of(OTHER_FILES))]))  # fmt: skip

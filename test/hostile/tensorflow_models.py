@@ -4,7 +4,7 @@ import functools
 import pathlib
 import sys
 
-from harness import Kinds, either, fine, refused
+from harness import OTHER_FILES, Kinds, either, fine, refused
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python" / "tensorflow_import"))
 try:
@@ -100,3 +100,8 @@ kinds("flipped", "any bits changed", either("R02 R03 R04 R05 R06"), lambda v: ru
 kinds("doubling", "functions that call functions, 2^20 calls or more in all", refused("R0405", "nodes are imported"),
       lambda v: doubling(v, v.size(20, 30)))  # fmt: skip
 kinds("huge", "a tensor of 2^40 elements in few bytes", refused("R0405", "and few bytes"), huge_tensor)
+kinds("other", "what is no model, under this extension", refused("R04 R05"), lambda v: run(v, v.one_of(OTHER_FILES)))
+kinds("cycle", "nodes that need their own results, without a loop", refused("R0404", "its own result"),
+      lambda v: run(v, files.graph([files.placeholder("x", 2), *(
+          files.node(name, "Add", "x", other, T=files.Type("float32")) for name, other in (("a", "b"), ("b", "a"))),
+          files.node("y", "Relu", "a", T=files.Type("float32"))])))  # fmt: skip

@@ -1,5 +1,5 @@
-"""Runs another engine in a separate process, for `relay bench --vs onnxruntime,openvino,torch,torch-compile`. Imports
-nothing of relay.
+"""Runs another engine in a separate process, for `relay bench --vs onnxruntime,openvino,torch,torch-compile,litert,
+tensorflow`. Imports nothing of relay.
 
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
@@ -10,7 +10,8 @@ it runs the model for that time and prints the times of all runs in microseconds
 their position: inputs in the order of the model.
 
 The PyTorch engines run MODEL.pt2, a program that torch.export.save wrote, next to MODEL.onnx. `torch-float64` is not a
-competitor but the reference for all errors: the same program with every float in double precision.
+competitor but the reference for all errors: the same program with every float in double precision. LiteRT runs its
+default delegate, TensorFlow a function whose variables are constants.
 """
 
 import json
@@ -133,7 +134,80 @@ def torch_engine(double=False, compiled=False):
     return f"torch{'.compile' if compiled else ''} {torch.__version__}", load
 
 
+def litert_engine():
+    import importlib.metadata
+
+    from ai_edge_litert.interpreter import Interpreter
+
+    def load(model, threads):
+        interpreter = Interpreter(model_path=model, num_threads=threads)
+
+        def bind(arrays):
+            details = interpreter.get_input_details()
+            for detail, array in zip(details, arrays, strict=True):
+                if tuple(detail["shape"]) != array.shape:
+                    interpreter.resize_tensor_input(detail["index"], array.shape)
+            interpreter.allocate_tensors()
+            for detail, array in zip(details, arrays, strict=True):
+                interpreter.set_tensor(detail["index"], array)
+            outputs = [detail["index"] for detail in interpreter.get_output_details()]
+
+            def run():
+                interpreter.invoke()
+                return [interpreter.get_tensor(index) for index in outputs]
+
+            return run
+
+        return bind
+
+    return f"litert {importlib.metadata.version('ai-edge-litert')}", load
+
+
+def tensorflow_engine():
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    import tensorflow as tf
+
+    def load(model, threads):
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+
+        def bind(arrays):
+            function = tensorflow_function(model, arrays)
+            tensors = [tf.constant(array) for array in arrays]
+            return lambda: [one.numpy() for one in tf.nest.flatten(function(*tensors))]
+
+        return bind
+
+    return f"tensorflow {tf.__version__}", load
+
+
+def tensorflow_function(model, arrays):
+    """Returns the function of a SavedModel's signature, of a frozen graph or of a Keras file, with all variables as
+    constants. Its arguments are tensors, in the order of the signature or of the graph."""
+    import tensorflow as tf
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    if os.path.isdir(model):
+        loaded = tf.saved_model.load(model)  # holds the variables until they are constants
+        return convert_variables_to_constants_v2(loaded.signatures["serving_default"])
+    if pathlib.Path(model).suffix in (".keras", ".h5", ".hdf5"):
+        network = tf.keras.models.load_model(model, compile=False)
+        specs = [tf.TensorSpec(array.shape, array.dtype) for array in arrays]
+        call = tf.function(lambda *x: network(x[0] if len(x) == 1 else list(x), training=False))
+        return convert_variables_to_constants_v2(call.get_concrete_function(*specs))
+    graph = tf.compat.v1.GraphDef()
+    graph.ParseFromString(pathlib.Path(model).read_bytes())
+    read = {one.lstrip("^").partition(":")[0] for node in graph.node for one in node.input}
+    inputs = [node.name for node in graph.node if node.op == "Placeholder"]
+    ends = [node.name for node in graph.node if node.name not in read and node.op not in ("Const", "NoOp", "Assert")]
+    whole = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
+    return whole.prune([f"{name}:0" for name in inputs], [f"{name}:0" for name in ends])
+
+
 ENGINES = {
+    "litert": litert_engine,
+    "tensorflow": tensorflow_engine,
     "onnxruntime": onnxruntime_engine,
     "openvino": openvino_engine,
     "torch": torch_engine,

@@ -16,7 +16,8 @@ namespace relay::measure {
 
 // Engines that can be measured next to Relay, and the reference for all errors: the model in double precision, by
 // PyTorch.
-inline const std::vector<std::string> external_engines{"onnxruntime", "openvino", "torch", "torch-compile"};
+inline const std::vector<std::string> external_engines{"onnxruntime",   "openvino", "torch",
+                                                       "torch-compile", "litert",   "tensorflow"};
 inline constexpr const char* float64_engine = "torch-float64";
 // The model file of the PyTorch engines, written by torch.export.save: net.pt2 next to net.onnx.
 std::string torch_program(const std::string& model);

@@ -460,6 +460,12 @@ def test_bench_beside_a_peer(tmp_path):
         assert engine["median_us"] > 0 and engine["ready_ms"] > 0 and engine["peak_bytes"] > 1 << 20
 
 
+def test_bench_names_the_engines_that_read_a_model():
+    done = cli("bench", ROOT / "examples" / "tour" / "dense.tflite", "--vs", "onnxruntime")
+    assert done.returncode == 1 and "does not read this TFLite model" in done.stderr, done.stderr
+    assert "use --vs litert instead" in done.stderr
+
+
 @pytest.mark.slow
 def test_bench_beside_pytorch(tmp_path):
     torch = pytest.importorskip("torch")

@@ -225,10 +225,41 @@ def test_operations_and_functions_of_tensorflow():
     close(relay.compile(old_file(config, {}))(x), (x**2)[:, 1:3])
 
 
+def test_texts_are_looked_up():
+    find = layer("StringLookup", "find", vocabulary=["bc", "a"], mask_token="", num_oov_indices=1, oov_token="[UNK]")
+    words = input_layer("words", 3, dtype="string")
+    model = relay.compile(archive(sequential(words, find), {}))
+    np.testing.assert_array_equal(model(np.array([["a", "", "zz"], ["bc", "bc", "a"]])), [[3, 0, 1], [2, 2, 3]])
+    with pytest.raises(relay.CompileError, match="Flatten: it makes texts, reads their letters, or hashes"):
+        relay.load(archive(sequential(words, layer("Flatten", "f")), {}))
+
+
+def test_a_cell_is_a_layer():
+    cell = layer("SimpleRNNCell", "cell", units=2, activation="linear", use_bias=False)
+    states = called(cell, [tensor("x"), [tensor("h")]])
+    config = functional([input_layer("x", 3), input_layer("h", 2), states], ["x", "h"], ["cell"])
+    kernel, recurrent = random(3, 2), random(2, 2)
+    x, h = random(4, 3), random(4, 2)
+    model = relay.compile(archive(config, {"layers/simple_rnn_cell": [kernel, recurrent]}))
+    close(model(x, h), x @ kernel + h @ recurrent)
+    config["config"]["layers"][2] = called(cell, tensor("x"))
+    with pytest.raises(relay.CompileError, match="it is called with 0 states, not 1"):
+        relay.load(archive(config, {"layers/simple_rnn_cell": [kernel, recurrent]}))
+
+
+def test_a_random_crop_at_inference():
+    """Keras 3 leaves images as they are, Keras 2 resizes the middle."""
+    crop, x = layer("RandomCrop", "crop", height=2, width=2), random(1, 4, 6, 1)
+    config = sequential(input_layer("x", 4, 6, 1), crop)
+    np.testing.assert_array_equal(relay.compile(archive(config, {}))(x), x)
+    halves = x[:, :, 1:5].reshape(1, 2, 2, 2, 2, 1).mean((2, 4))
+    close(relay.compile(old_file(config, {}))(x), halves)
+
+
 def unknown():
     return sequential(
         input_layer("x", 4), layer("Lambda", "l", function=["4wEAAA==", None, None]), dense("d", 3),
-        layer("Mine", "m"), layer("StringLookup", "s"), layer("Mine", "n"),
+        layer("Mine", "m"), layer("Hashing", "s"), layer("Mine", "n"),
     )  # fmt: skip
 
 
@@ -237,7 +268,7 @@ def test_everything_that_is_missing_is_listed_at_once():
         relay.load(archive(unknown(), {"layers/dense": [W, B]}))
     said = str(raised.value)
     for text in ("the layer Lambda: it holds Python code, which is not run, first in `l`",
-                 "the layer Mine (2 times), first in `m`", "the layer StringLookup: it takes texts",
+                 "the layer Mine (2 times), first in `m`", "the layer Hashing: it makes texts",
                  "custom_layers"):  # fmt: skip
         assert text in said
 

@@ -42,6 +42,11 @@ class Value:
     mask: Expr | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Text(Value):
+    """A tensor of texts: their numbers (shared/texts.py), int64."""
+
+
 def tensors(structure) -> list[Value]:
     """Returns the tensors in lists and dicts, in order."""
     if isinstance(structure, Value):

@@ -11,11 +11,12 @@ from ...ir.expr import var
 from ..shared.module import check_names, given_sizes, module_of, named, without_shape
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
+from ..shared.texts import Words
 from ..shared.windows import to_first, to_last
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
-from .conversion import Conversion, Value, cast, dtype_of, is_float, policy, shape_of, tensors
+from .conversion import Conversion, Text, Value, cast, dtype_of, is_float, policy, shape_of, tensors
 from .file import beyond
-from .table import CASTS_NOTHING, KEEPS_MASK, converter_of, way_out
+from .table import CASTS_NOTHING, KEEPS_MASK, NO_STRINGS, TAKES_TEXTS, converter_of, way_out
 from .weights import Listed
 
 OTHER = (
@@ -40,6 +41,7 @@ class Importer:
         self.shapes, self.custom, self.channels_first = shapes, custom, channels_first
         self.problems, self.fates = Problems("the Keras model", OTHER), Fates()
         self.params, self.states = [], []  # states: (parameter, name, result)
+        self.words = Words()
         self._constants, self._inner, self._calls = {}, {}, 0
 
     # --- what conversions share ---------------------------------------------------------------------------------------
@@ -134,6 +136,8 @@ class Importer:
         convert = _adapted(self.custom_of(layer)) if self.custom_of(layer) else converter_of(layer)
         if convert is None:
             raise self._missing(layer)
+        if layer.kind not in TAKES_TEXTS and any(isinstance(one, Text) for one in tensors([args, kwargs])):
+            raise Refused(*NO_STRINGS)
         try:
             c = Conversion(self, layer, weights, args, kwargs, place)
             if not layer.is_operation and layer.kind not in CASTS_NOTHING and is_float(c.compute):
@@ -177,7 +181,7 @@ class Importer:
         results = [self._ordered(one.expr, to_keras=False) for one in tensors(outputs)]
         for one in [*results, *(result for _, _, result in self.states)]:
             infer_expr(one)
-        return module_of(self.params, results, self.states, self.fates)
+        return module_of(self.params, results, self.states, self.fates, attrs=self.words.attrs())
 
     def _input(self, layer: Layer) -> Value:
         shape = layer.config.get("batch_shape") or layer.config.get("batch_input_shape")
@@ -191,8 +195,14 @@ class Importer:
         if layer.config.get("ragged") or layer.config.get("sparse"):
             raise Refused(f"the input `{layer.name}` is ragged or sparse", "pass dense arrays")
         sizes = named(layer.name, given or shape)
-        made = var(layer.name, shape=self._sizes(sizes), dtype=policy(layer.config.get("dtype")))
+        is_text = layer.config.get("dtype") == "string"
+        made = var(
+            layer.name, shape=self._sizes(sizes), dtype="int64" if is_text else policy(layer.config.get("dtype"))
+        )
         self.params.append(made)
+        if is_text:
+            self.words.inputs.append(layer.name)
+            return Text(made)
         return Value(self._ordered(made, to_keras=True))
 
     def _sizes(self, sizes: list) -> list:
@@ -266,7 +276,13 @@ def _cast(value, dtype: str):
     """Returns a structure whose floats have this type, as layers convert their inputs."""
     if isinstance(value, Value):
         found = dtype_of(value.expr)
-        return Value(cast(value.expr, dtype), value.mask) if is_float(found) and found != dtype else value
+        return (
+            value
+            if isinstance(value, Text)
+            else Value(cast(value.expr, dtype), value.mask)
+            if is_float(found) and found != dtype
+            else value
+        )
     if isinstance(value, list):
         return [_cast(one, dtype) for one in value]
     return {key: _cast(one, dtype) for key, one in value.items()} if isinstance(value, dict) else value

@@ -24,7 +24,7 @@ def rescaling(c: Conversion):
 METHODS = {"bilinear": "linear", "nearest": "nearest_neighbor", "bicubic": "cubic"}
 
 
-def _image(c: Conversion):
+def image_of(c: Conversion):
     """Returns images (N, ..) of a call, and a function that returns the result in the call's number of axes."""
     if c.rank == 4:
         return c.x, lambda made: made
@@ -51,7 +51,7 @@ def resizing(c: Conversion):
         raise Refused("it filters images before they get smaller (antialias)", "use antialias=False")
     if c("pad_to_aspect_ratio"):
         raise Refused("it pads images to an aspect ratio", "pad them before, with ZeroPadding2D")
-    x, back = _image(c)
+    x, back = image_of(c)
     if c("crop_to_aspect_ratio"):
         x = _cropped_to(c, x, size)
     return back(_resize(c, x, size, METHODS[how]))
@@ -75,7 +75,7 @@ def _cropped_to(c: Conversion, x, size: list[int]):
 def center_crop(c: Conversion):
     """The middle of images; smaller ones are enlarged first."""
     size = [c.int_of("height"), c.int_of("width")]
-    x, back = _image(c)
+    x, back = image_of(c)
     height, width = _sizes(c, x)
     x = cast(x, c.compute)
     if height >= size[0] and width >= size[1]:
@@ -83,10 +83,19 @@ def center_crop(c: Conversion):
     return back(_resize(c, _cropped_to(c, x, size), size, "linear"))
 
 
+def random_crop(c: Conversion):
+    """The identity at inference in Keras 3; in Keras 2 the middle of images, with the ratio of the crop, resized."""
+    if not c.is_keras_2:
+        return c.x
+    size = [c.int_of("height"), c.int_of("width")]
+    x, back = image_of(c)
+    return back(_resize(c, _cropped_to(c, cast(x, c.compute), size), size, "linear"))
+
+
 # --- categories -------------------------------------------------------------------------------------------------------
-def _encoded(c: Conversion, indices, depth: int, mode: str, weights=None):
-    """Returns categories as integers, or as vectors: one_hot, multi_hot, count."""
-    dtype = c.compute
+def encoded(c: Conversion, indices, depth: int, mode: str, weights=None, dtype: str = ""):
+    """Returns categories as integers, or as vectors of a type, by default the layer's: one_hot, multi_hot, count."""
+    dtype = dtype or c.compute
     if mode == "int":
         return op.cast(indices, "int64" if c.is_keras_2 else "int32")
     sizes = shape_of(indices)
@@ -111,7 +120,7 @@ def category_encoding(c: Conversion):
     weights = c.argument("count_weights", 1)
     weights = weights.expr if isinstance(weights, Value) else None
     mode = {"binary": "multi_hot"}.get(c("output_mode", "multi_hot"), c("output_mode", "multi_hot"))
-    return Value(_encoded(c, c.x, c.int_of("num_tokens", c("max_tokens")), mode, weights))
+    return Value(encoded(c, c.x, c.int_of("num_tokens", c("max_tokens")), mode, weights))
 
 
 def discretization(c: Conversion):
@@ -121,7 +130,7 @@ def discretization(c: Conversion):
         raise Refused("its boundaries are not in its configuration", "save the model after adapt()")
     edges = const(np.asarray(bounds, np.float32))
     found = op.searchsorted(edges, cast(c.x, "float32"), right=True, dtype="int32")
-    return Value(_encoded(c, found, len(bounds) + 1, c("output_mode", "int")))
+    return Value(encoded(c, found, len(bounds) + 1, c("output_mode", "int")))
 
 
 def pipeline(c: Conversion):
@@ -137,28 +146,3 @@ def masking(c: Conversion):
     differs = op.any(op.not_equal(c.x, c.number(c("mask_value", 0.0))), axis=[-1], keepdims=False)
     kept = op.expand_dims(op.cast(differs, c.dtype), axis=c.rank - 1)
     return Value(op.multiply(c.x, kept), differs)
-
-
-def integer_lookup(c: Conversion):
-    """Positions of integers in a vocabulary: 0 for the mask, then those outside of it, then its entries."""
-    vocabulary = c("vocabulary")
-    outside = c.int_of("num_oov_indices", 1)
-    if not isinstance(vocabulary, list) or not vocabulary or outside > 1 or c("invert"):
-        raise Refused("its vocabulary is not in its configuration, or it hashes, or is inverted")
-    masked = c("mask_token")
-    words = [one for one in vocabulary if one not in (masked, c("oov_token", -1))]
-    first = outside + (1 if masked is not None else 0)
-    order = np.argsort(np.asarray(words, np.int64), kind="stable")
-    ranked = const(np.asarray(words, np.int64)[order])
-    x = op.cast(c.x, "int64")
-    place = op.minimum(op.searchsorted(ranked, x, dtype="int32"), number(len(words) - 1, "int32"))
-    is_word = op.equal(op.take(ranked, place, axis=0, mode="checked"), x)
-    found = op.take(const((order + first).astype(np.int32)), place, axis=0, mode="checked")
-    if outside == 0:
-        raise Refused("it refuses integers outside of its vocabulary", "use num_oov_indices=1")
-    made = op.where(is_word, found, number(first - 1, "int32"))
-    if masked is not None:
-        made = op.where(op.equal(x, number(masked, "int64")), number(0, "int32"), made)
-    depth = len(words) + first
-    return Value(op.cast(made, "int64") if c("output_mode", "int") == "int" else _encoded(c, made, depth,
-                                                                                         c("output_mode")))  # fmt: skip

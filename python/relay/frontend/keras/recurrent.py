@@ -190,18 +190,23 @@ _CELLS = {"LSTMCell": lstm_cell, "GRUCell": gru_cell, "SimpleRNNCell": simple_ce
 
 
 def _cells_of(c: Conversion, config, features) -> list[Cell]:
-    """Returns the cells of RNN: one, or those of StackedRNNCells, each of which reads the outputs of the one before."""
+    """Returns the cells of RNN: one, or those of StackedRNNCells."""
     layer = c.inner_layer(config)
     if layer.kind == "StackedRNNCells":
-        cells, counts, within = [], {}, c.part("cell").part("cells")
-        for one in layer.config.get("cells") or []:
-            made = within.inner_layer(one)
-            name = {"LSTMCell": "lstm_cell", "GRUCell": "gru_cell", "SimpleRNNCell": "simple_rnn_cell"}.get(made.kind)
-            counts[name] = counts.get(name, -1) + 1
-            cells.append(_cell_of(within, made, f"{name}_{counts[name]}" if counts[name] else str(name), features))
-            features = cells[-1].states[0][0]
-        return cells
+        return _stack(c.part("cell").part("cells"), layer, features)
     return [_cell_of(c, layer, "cell", features)]
+
+
+def _stack(within: Conversion, layer, features) -> list[Cell]:
+    """Returns the cells of StackedRNNCells, each of which reads the outputs of the one before."""
+    cells, counts = [], {}
+    for one in layer.config.get("cells") or []:
+        made = within.inner_layer(one)
+        name = {"LSTMCell": "lstm_cell", "GRUCell": "gru_cell", "SimpleRNNCell": "simple_rnn_cell"}.get(made.kind)
+        counts[name] = counts.get(name, -1) + 1
+        cells.append(_cell_of(within, made, f"{name}_{counts[name]}" if counts[name] else str(name), features))
+        features = cells[-1].states[0][0]
+    return cells
 
 
 def _cell_of(c: Conversion, layer, part: str, features) -> Cell:
@@ -312,6 +317,29 @@ def rnn(c: Conversion):
     if c.rank != 3:
         raise Refused(f"its input has {c.rank} axes, not (batch, steps, features)")
     return sequence(c, _cells_of(c, c("cell"), c.size(-1, "the kernel of a recurrent layer")))
+
+
+# --- single steps -----------------------------------------------------------------------------------------------------
+def _step(c: Conversion, cells: list[Cell]):
+    """Returns the output of cells that a model calls itself for one step, and their states after it."""
+    states = [one.expr for one in tensors(c.argument("states", 1))]
+    if len(states) != sum(len(one.states) for one in cells):
+        raise Refused(f"it is called with {len(states)} states, not {sum(len(one.states) for one in cells)}")
+    x, after = c.x, []
+    for cell in cells:
+        own, states = states[: len(cell.states)], states[len(cell.states) :]
+        x, new = cell.step(x, own)
+        after += new
+    return [Value(x), *map(Value, after)]
+
+
+def cell_alone(kind: str):
+    """Returns the converter of a cell that is called as a layer."""
+    return lambda c: _step(c, [_CELLS[kind](c, c.size(-1, "the kernel of a recurrent cell"))])
+
+
+def stacked_cells(c: Conversion):
+    return _step(c, _stack(c.part("cells"), c.layer, c.size(-1, "the kernel of a recurrent cell")))
 
 
 # --- wrappers ---------------------------------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ from ... import op
 from . import (
     activations,
     attention,
+    audio,
+    contrast,
     conv,
     convlstm,
     linear,
+    lookup,
     merge,
     norm,
     operations,
@@ -55,7 +58,8 @@ _UNCHANGED_IMAGES = dict.fromkeys(
     ("AugMix", "CutMix", "MixUp", "RandAugment", "RandomBrightness", "RandomColorDegeneration", "RandomColorJitter",
      "RandomContrast", "RandomElasticTransform", "RandomErasing", "RandomFlip", "RandomGaussianBlur", "RandomGrayscale",
      "RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomRotation", "RandomSaturation",
-     "RandomSharpness", "RandomShear", "RandomTranslation", "RandomZoom", "RandomWidth", "RandomHeight"),
+     "RandomSharpness", "RandomShear", "RandomTranslation", "RandomZoom", "RandomWidth", "RandomHeight",
+     "Equalization", "MaxNumBoundingBoxes", "Solarization"),
     preprocessing.unchanged_image,
 )  # fmt: skip
 
@@ -81,13 +85,18 @@ LAYERS = {
     "SimpleRNN": recurrent.layer_of_cell(recurrent.simple_cell), "RNN": recurrent.rnn,
     "CuDNNLSTM": recurrent.layer_of_cell(recurrent.lstm_cell, is_cudnn=True),
     "CuDNNGRU": recurrent.layer_of_cell(recurrent.gru_cell, is_cudnn=True),
+    **{f"{kind}Cell": recurrent.cell_alone(f"{kind}Cell") for kind in ("LSTM", "GRU", "SimpleRNN")},
+    "StackedRNNCells": recurrent.stacked_cells,
     "Bidirectional": recurrent.bidirectional, "TimeDistributed": recurrent.time_distributed,
     "Attention": attention.attention, "AdditiveAttention": attention.additive_attention,
     "MultiHeadAttention": attention.multi_head_attention, "GroupQueryAttention": attention.group_query_attention,
     "Masking": preprocessing.masking, "Rescaling": preprocessing.rescaling, "Resizing": preprocessing.resizing,
-    "CenterCrop": preprocessing.center_crop, "RandomCrop": preprocessing.center_crop,
+    "CenterCrop": preprocessing.center_crop, "RandomCrop": preprocessing.random_crop,
     "CategoryEncoding": preprocessing.category_encoding, "Discretization": preprocessing.discretization,
-    "IntegerLookup": preprocessing.integer_lookup, "Pipeline": preprocessing.pipeline,
+    "IntegerLookup": lookup.integer_lookup, "StringLookup": lookup.string_lookup,
+    "Pipeline": preprocessing.pipeline,
+    "AutoContrast": contrast.auto_contrast, "ContrastLimitedAdaptiveHistogramEqualization": contrast.clahe,
+    "STFTSpectrogram": audio.stft_spectrogram, "MelSpectrogram": audio.mel_spectrogram,
 }  # fmt: skip
 ALIASES = {
     **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
@@ -106,7 +115,9 @@ KEEPS_MASK = {
     "UnitNormalization", "Rescaling",
 }  # fmt: skip
 # Layers whose inputs keep their type, because they take integers or convert them.
-CASTS_NOTHING = {"Embedding", "CategoryEncoding", "Discretization", "IntegerLookup"}
+CASTS_NOTHING = {"Embedding", "CategoryEncoding", "Discretization", "IntegerLookup", "StringLookup"}
+# Layers whose inputs may be texts.
+TAKES_TEXTS = {"StringLookup"}
 
 _OPS = operations
 _UNARY = {
@@ -221,13 +232,16 @@ def converter_of(layer: Layer):
     return LAYERS.get(ALIASES.get(layer.kind, layer.kind))
 
 
-_NO_STRINGS = ("it takes texts or hashes", "compute it before the model, and pass its result as an input")
+NO_STRINGS = (
+    "it makes texts, reads their letters, or hashes",
+    "compute it before the model, and pass its result as an input",
+)
 _WAYS_OUT = {
     "Lambda": (
         "it holds Python code, which is not run",
         "write it with layers or keras.ops, or give its meaning: custom_layers={'NAME OF THE LAYER': function}",
     ),
-    **dict.fromkeys(("StringLookup", "TextVectorization", "Hashing", "HashedCrossing"), _NO_STRINGS),
+    **dict.fromkeys(("TextVectorization", "Hashing", "HashedCrossing"), NO_STRINGS),
     **dict.fromkeys(
         ("TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"),
         ("it is a model of another framework", "import that model itself"),

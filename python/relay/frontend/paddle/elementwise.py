@@ -90,10 +90,7 @@ def shift(function):
 def atan2(c: Operator):
     """The angle of (X, Y), where X is the coordinate along the second axis."""
     y, x = c.every("X1")[0] if c.gives("X1") else c["X"], c["X2"] if c.gives("X2") else c["Y"]
-    angle = op.atan(op.divide(y, x))
-    turned = op.add(angle, op.multiply(like(y, math.pi), op.where(op.less(y, like(y, 0)), like(y, -1), like(y, 1))))
-    made = op.where(op.less(x, like(x, 0)), turned, angle)
-    return op.where(op.logical_and(op.equal(x, like(x, 0)), op.equal(y, like(y, 0))), op.zeros_like(x), made)
+    return functions.atan2(y, x)
 
 
 def close(x: Expr, y: Expr, relative: float, absolute: float) -> Expr:

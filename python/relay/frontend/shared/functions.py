@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ... import op
 from ..._core import Expr
 from .expressions import dtype_of, number
@@ -18,6 +20,19 @@ def cbrt(x: Expr) -> Expr:
 
 def reciprocal(x: Expr) -> Expr:
     return op.divide(like(x, 1.0), x)
+
+
+def atan2(y: Expr, x: Expr) -> Expr:
+    """The angle of the point (x, y): atan of the smaller quotient, in its octant."""
+    zero, pi = like(y, 0), like(y, math.pi)
+    ay, ax = op.abs(y), op.abs(x)
+    steep = op.greater(ay, ax)
+    least, most = op.minimum(ay, ax), op.maximum(ay, ax)
+    safe = op.where(op.equal(most, zero), like(y, 1), most)
+    angle = op.atan(op.divide(least, safe))
+    angle = op.where(steep, op.subtract(like(y, math.pi / 2), angle), angle)
+    angle = op.where(op.less(x, zero), op.subtract(pi, angle), angle)
+    return op.where(op.less(y, zero), op.negative(angle), angle)
 
 
 def softsign(x: Expr) -> Expr:

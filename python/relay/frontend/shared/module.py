@@ -60,15 +60,19 @@ def module_of(
     states: Sequence[tuple[Expr, str, Expr]],
     fates: Fates,
     functions: dict[str, Function] | None = None,
+    attrs: dict[str, object] | None = None,
 ) -> IRModule:
     """Returns the module whose @main has these parameters and results, then those of the states.
 
     states: parameter, name and value after the run of each; they are zero at first. functions: those besides @main.
+    attrs: further attributes of @main.
     """
     results = [*results, *(result for _, _, result in states)]
     main = Function([*params, *(state for state, _, _ in states)], results[0] if len(results) == 1 else Tuple(results))
     if states:
         main = main.with_attr("state_names", [name for _, name, _ in states])
         main = main.with_attr("state_starts", [0.0] * len(states))
+    for name, value in (attrs or {}).items():
+        main = main.with_attr(name, value)
     functions = {"main": main, **(functions or {})}
     return IRModule(functions, attrs=fates.attrs(functions))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.functions import atan2
 from ..shared.problems import Refused
 from ..shared.values import Complex, Known, constant, number
 from .conversion import Conversion
-from .elementwise import atan2_of
 
 
 def parts_of(c: Conversion, place: int = 0) -> tuple[Expr, Expr]:
@@ -53,7 +53,7 @@ def absolute(c: Conversion):
 
 def angle(c: Conversion):
     real, imaginary = parts_of(c)
-    return atan2_of(imaginary, real)
+    return atan2(imaginary, real)
 
 
 def conjugate(c: Conversion):

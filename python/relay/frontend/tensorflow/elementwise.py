@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import cast, dtype_of, is_float
+from ..shared.functions import atan2 as angle_of
 from ..shared.problems import Refused
 from ..shared.values import constant, number
 from .conversion import Conversion
@@ -125,20 +125,7 @@ def _whole_power(c: Conversion, exponent):
 
 
 def atan2(c: Conversion):
-    return atan2_of(c.x, c.y)
-
-
-def atan2_of(y: Expr, x: Expr) -> Expr:
-    """The angle of the point (x, y): atan of the smaller quotient, in its octant."""
-    zero, pi = like(y, 0), like(y, math.pi)
-    ay, ax = op.abs(y), op.abs(x)
-    steep = op.greater(ay, ax)
-    least, most = op.minimum(ay, ax), op.maximum(ay, ax)
-    safe = op.where(op.equal(most, zero), like(y, 1), most)
-    angle = op.atan(op.divide(least, safe))
-    angle = op.where(steep, op.subtract(like(y, math.pi / 2), angle), angle)
-    angle = op.where(op.less(x, zero), op.subtract(pi, angle), angle)
-    return op.where(op.less(y, zero), op.negative(angle), angle)
+    return angle_of(c.x, c.y)
 
 
 def approximate_equal(c: Conversion):

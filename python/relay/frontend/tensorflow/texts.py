@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from ..._core import Expr
+from ..shared import texts
 from ..shared.problems import Refused
 from ..shared.values import Known, constant
 from .conversion import Conversion
@@ -37,35 +36,12 @@ class Text:
     numbers: Expr
 
 
-class Words:
-    """The list of all texts of a model. inputs, outputs: the names of those that are texts."""
-
-    def __init__(self):
-        self._places: dict[str, int] = {}
-        self.inputs: list[str] = []
-        self.outputs: list[str] = []
-
-    def numbers(self, texts: np.ndarray) -> np.ndarray:
-        """Returns the numbers of an array of texts."""
-        found = [self._number(one) for one in texts.reshape(-1).tolist()]
-        return np.asarray(found, np.int64).reshape(texts.shape)
-
-    def _number(self, text: bytes) -> int:
-        try:
-            name = bytes(text).decode()
-        except UnicodeDecodeError as error:
-            raise Refused("a text of it is not UTF-8", "save the model with texts in UTF-8") from error
-        return self._places.setdefault(name, len(self._places))
+class Words(texts.Words):
+    """The list of all texts of a model."""
 
     def expr(self, value: object) -> Expr:
         """Returns the numbers of a tensor of texts."""
         return value.numbers if isinstance(value, Text) else constant(self.numbers(value.array))
-
-    def attrs(self) -> dict[str, list[str]]:
-        """Returns the attributes of @main that tell a caller about texts; none if no input or output is one."""
-        if not self.inputs and not self.outputs:
-            return {}
-        return {"strings": list(self._places), "string_inputs": self.inputs, "string_outputs": self.outputs}
 
 
 def is_text(value: object) -> bool:

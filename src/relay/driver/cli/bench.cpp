@@ -306,18 +306,37 @@ static void print(const std::vector<Measured>& all) {
   }
 }
 
+// The formats of models that another engine reads.
+static std::vector<driver::ModelForm> forms_of(const std::string& engine) {
+  using driver::ModelForm;
+  if (engine == "litert") return {ModelForm::TFLite};
+  if (engine == "tensorflow") return {ModelForm::TensorFlow, ModelForm::Keras};
+  if (starts_with(engine, "torch")) return {ModelForm::Onnx, ModelForm::PyTorch};
+  return {ModelForm::Onnx};
+}
+
+static Status check_engines(const BenchOptions& options, driver::ModelForm form) {
+  for (const std::string& engine : options.vs) {
+    const std::vector<driver::ModelForm> forms = forms_of(engine);
+    if (std::find(forms.begin(), forms.end(), form) != forms.end()) continue;
+    std::vector<std::string> fitting;
+    for (const std::string& other : measure::external_engines) {
+      const std::vector<driver::ModelForm> known = forms_of(other);
+      if (std::find(known.begin(), known.end(), form) != known.end()) fitting.push_back(other);
+    }
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("the engine {} does not read this {}", engine, name(form)),
+                      {},
+                      {},
+                      {},
+                      fitting.empty() ? "leave out --vs" : format("use --vs {} instead", join(fitting, ","))};
+  }
+  return ok();
+}
+
 static Status bench(const BenchOptions& options, const driver::Model& model,
                     const std::vector<std::string>& input_shapes) {
-  const bool only_torch = std::all_of(options.vs.begin(), options.vs.end(),
-                                      [](const std::string& engine) { return starts_with(engine, "torch"); });
-  if (!options.vs.empty() && model.form != driver::ModelForm::Onnx &&
-      !(model.form == driver::ModelForm::PyTorch && only_torch))
-    return Diagnostic{DiagnosticKind::bad_option,
-                      format("other engines read ONNX models only, not this {}", name(model.form)),
-                      {},
-                      {},
-                      {},
-                      "leave out --vs"};
+  RELAY_RETURN_IF_ERROR(check_engines(options, model.form));
   std::vector<int> counts = options.thread_counts;
   if (counts.empty()) counts.push_back(runtime::ThreadPool::global().size());
   for (int& count : counts)
@@ -438,6 +457,7 @@ void add_bench(CLI::App& app, SelectedVerb& selected) {
                             "  relay bench model.onnx\n"
                             "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
                             "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 next to it\n"
+                            "  relay bench model.tflite --vs litert                or Keras, SavedModel: tensorflow\n"
                             "  relay bench model.rart --time 10 --json\n"
                             "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
