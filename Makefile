@@ -154,6 +154,13 @@ test-train: setup product build/test-sklearn/ready ## Train beside PyTorch for l
 	@$(PYTHON) -m pytest -q -s -m 'slow or not slow' test/python/train test/python/distribute
 	@$(PYTHON) examples/train_digits.py
 
+build/test-ray/ready: test/ray/requirements.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --target $(@D) -r $<
+	@touch $@
+
+test-ray: setup product build/test-ray/ready ## Train on workers that Ray places, one of which is killed
+	@PYTHONPATH=build/test-ray $(PYTHON) -m pytest -q test/ray
+
 build/test-tools/ready: test/explorer/requirements.txt
 	@dev/setup tools
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Latencies of the model server under load: Relay's kernels beside those of ONNX Runtime behind the same front end.
 
-    make bench-serve                                       a network that is made here, single and joined requests
+    make bench-serve                                       a network that is made here, single and joined requests;
+                                                           writes docs/benchmarks/serve-CPU.md
     .venv/bin/python bench/serve.py models/mine.onnx       a model whose inputs have open first sizes and fixed others
 
 The server has one core and the client another. The client sends raw tensors of one row over 32 connections. First it
@@ -16,6 +17,7 @@ of its core, the times are those of the client.
 import argparse
 import asyncio
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -28,6 +30,7 @@ import time
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 CONNECTIONS, ROWS = 32, 16
 ENGINES = ("relay", "onnxruntime")
 
@@ -205,9 +208,21 @@ async def compared(servers, request):
     return float(np.abs(one - other).max())
 
 
+@dataclasses.dataclass
+class Measured:
+    """The figures of one way of joining requests. capacity: by engine, requests a second, and seconds of processor time
+    for each. loads: (share of the slower capacity, requests a second, by engine (p50 ms, p99 ms, share of the client's
+    core))."""
+
+    difference: float
+    capacity: dict[str, tuple[float, float]]
+    loads: list[tuple[float, float, dict[str, tuple[float, float, float]]]]
+
+
 async def measured(servers, request, rounds, seconds):
-    print(f"  largest difference of the results: {await compared(servers, request):.1e}")
-    capacity = {engine: (0.0, 0.0) for engine in servers}  # requests a second, processor seconds of a request
+    difference = await compared(servers, request)
+    print(f"  largest difference of the results: {difference:.1e}")
+    capacity = {engine: (0.0, 0.0) for engine in servers}
     for _ in range(rounds):
         for engine, (port, process) in servers.items():
             before = processor_seconds(process)
@@ -216,26 +231,82 @@ async def measured(servers, request, rounds, seconds):
             capacity[engine] = max(capacity[engine], (rate, taken))
     for engine, (rate, taken) in capacity.items():
         print(f"  capacity {rate:5.0f}/s  {engine:12} {1e6 * taken:4.0f} us of processor time a request")
+    loads = []
     for load in (0.5, 0.9):
         rate, found = load * min(capacity.values())[0], {engine: [] for engine in servers}
         for _ in range(rounds):
             for engine, (port, _) in servers.items():
                 times, busy = await open_loop(port, request, rate, seconds)
                 found[engine].append([*(1e3 * times[int(q * (len(times) - 1))] for q in (0.5, 0.99)), busy])
-        for engine, rows in found.items():
-            p50, p99, busy = (statistics.median(column) for column in zip(*rows, strict=True))
+        medians = {
+            e: tuple(statistics.median(column) for column in zip(*rows, strict=True)) for e, rows in found.items()
+        }
+        loads.append((load, rate, medians))
+        for engine, (p50, p99, busy) in medians.items():
             print(
                 f"  {load:.0%} load, {rate:5.0f}/s  {engine:12} p50 {p50:7.2f} ms  p99 {p99:7.2f} ms  client {busy:.0%}"
             )
+    return Measured(difference, capacity, loads)
+
+
+def page(found, given, state):
+    """The page of docs/benchmarks. found: figures by title. state: a sentence about other work on the machine."""
+    import importlib.metadata
+
+    import run
+
+    names = {"relay": "Relay", "onnxruntime": f"ONNX Runtime {importlib.metadata.version('onnxruntime')}"}
+    capacity = [
+        "| requests | engine | capacity, requests/s | processor time of the server a request, us |",
+        "| --- | --- | ---: | ---: |",
+    ]
+    latency = [
+        "| requests | load | requests/s | engine | p50, ms | p99, ms | client's core |",
+        "| --- | ---: | ---: | --- | ---: | ---: | ---: |",
+    ]
+    for title, one in found.items():
+        for engine, (rate, taken) in one.capacity.items():
+            capacity.append(f"| {title} | {names[engine]} | {rate:.0f} | {1e6 * taken:.0f} |")
+        for load, rate, medians in one.loads:
+            for engine, (p50, p99, busy) in medians.items():
+                latency.append(
+                    f"| {title} | {load:.0%} | {rate:.0f} | {names[engine]} | {p50:.2f} | {p99:.2f} | {busy:.0%} |"
+                )
+    tables = "\n\n".join("\n".join(one) for one in (capacity, latency))
+    path = ROOT / "docs" / "benchmarks" / f"serve-{run.slug(run.cpu_name())}.md"
+    path.write_text(f"""<!-- Written by bench/serve.py. Do not edit. -->
+# Latencies of the model server: {run.cpu_name()}
+
+[The server](../serving.md) under load, measured {time.strftime("%Y-%m-%d")}, beside ONNX Runtime behind the same front
+end. The model has three dense layers, 784 to 10. The server has one core and the client another, over {CONNECTIONS}
+connections of raw tensors of one row. The capacity is the best of {given.rounds} rounds of {given.seconds:g} s in which
+requests are sent as answers come. For the latencies, requests begin at fixed times, at a share of the slower engine's
+capacity, whether or not earlier ones are answered. Medians of {given.rounds} rounds, in which the engines take turns.
+The largest difference of the results is {max(one.difference for one in found.values()):.0e}.
+{state}
+{tables}
+
+If the client's core is nearly full, the times are those of the client. To repeat: `make bench-serve`.
+""")
+    print(f"bench: wrote {path.relative_to(ROOT)}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", nargs="?", help="an ONNX model with open first sizes")
+    parser.add_argument("model", nargs="?", help="an ONNX model with open first sizes; then no page is written")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=3)
     given = parser.parse_args()
+    import run
+
+    state = run.busy(run.machine_load())
+    if state:
+        state += (
+            f"Its load average was {os.getloadavg()[0]:.0f}. Latencies are thus mostly waits for a core, and all figures are worse "
+            "than on an idle machine; the processor times compare the engines.\n"
+        )
     server_core, client_core = sorted(os.sched_getaffinity(0))[:2]
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         model = given.model or f"{folder}/mlp.onnx"
         if given.model is None:
@@ -243,10 +314,13 @@ def main():
         request = request_of(model)
         os.sched_setaffinity(0, {client_core})
         for max_batch in (1, ROWS):
-            print(f"{'single requests' if max_batch == 1 else f'joined, up to {max_batch} rows'}:", flush=True)
+            title = "single" if max_batch == 1 else f"joined, up to {max_batch} rows"
+            print(f"{title}:", flush=True)
             with contextlib.ExitStack() as stack:
                 servers = {e: stack.enter_context(serving(e, model, max_batch, server_core)) for e in ENGINES}
-                asyncio.run(measured(servers, request, given.rounds, given.seconds))
+                found[title] = asyncio.run(measured(servers, request, given.rounds, given.seconds))
+    if given.model is None:
+        page(found, given, state)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // Compiling, running, evaluating.
+#include <algorithm>
 #include <functional>
 
 #include "core.h"
@@ -17,6 +18,7 @@
 #include "relay/ir/interface_names.h"
 #include "relay/ir/main_function.h"
 #include "relay/runtime/artifacts/artifact.h"
+#include "relay/runtime/program/planner.h"
 #include "relay/runtime/session.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -87,6 +89,22 @@ static PyCompiled compile(const PyModule& m, driver::Options options, bool is_op
   run_interruptibly([made, module = m.module, options] { *made = value_or_throw(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
+}
+
+// The bytes of temporaries that a run plans, the most of any segment. None if sizes are only known at a run.
+static std::optional<int64_t> arena_bytes(const runtime::Program& program) {
+  int64_t most = 0;
+  for (const runtime::Segment& segment : program.segments) {
+    if (!segment.variables.empty()) return {};
+    most = std::max(most, value_or_throw(runtime::plan(program, segment, {})).arena_bytes);
+  }
+  return most;
+}
+
+// The same for a module, without making code.
+static std::optional<int64_t> planned_bytes(const PyModule& m, driver::Options options) {
+  options.run.make_executable = false;
+  return arena_bytes(*compile(m, std::move(options), false).compiled->built.program);
 }
 
 // A model ready to run, and messages about the cache.
@@ -372,6 +390,7 @@ void add_compiled(nb::module_& m) {
                      return self.compiled ? driver::json(self.compiled->report)
                                           : value_or_throw(driver::note(*self.artifact, driver::report_note));
                    })
+      .def_prop_ro("arena_bytes", [](const PyCompiled& self) { return arena_bytes(self.executable->program()); })
       .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module", [](const PyCompiled& self) {
         return PyModule{need_compiled(self, "Relay program").module, {}, self.files};
@@ -396,6 +415,7 @@ void add_compiled(nb::module_& m) {
       },
       nb::arg("module"), nb::arg("options"));
   m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);
+  m.def("planned_bytes", planned_bytes, nb::arg("module"), nb::arg("options"));
   m.def("compile_file", compile_file, nb::arg("path"), nb::arg("options"));
   m.def("find_compiled", find_compiled, nb::arg("path"), nb::arg("reader"), nb::arg("options"));
   m.def("compile_and_keep", compile_and_keep, nb::arg("path"), nb::arg("files"), nb::arg("reader"), nb::arg("since"),

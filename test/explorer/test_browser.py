@@ -37,6 +37,8 @@ class Opened:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: self.said.append(dialog.message))
         self.page.on("request", lambda request: self.asked.append(request.url))
+        self.devtools = self.page.context.new_cdp_session(self.page)
+        self.devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
         self.page.goto(f"{pathlib.Path(report).as_uri()}{fragment}")
         self.wait("window.relayExplorer?.app.times.first !== undefined")
 
@@ -51,6 +53,11 @@ class Opened:
     @property
     def state(self):
         return self.page.evaluate("window.relayExplorer.state()")
+
+    def processor_seconds(self):
+        """Returns the processor time of the page's thread so far."""
+        metrics = self.devtools.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "TaskDuration")
 
     def run(self, script):
         self.page.evaluate("async () => { const app = window.relayExplorer.app, pane = app.active; " + script + " }")
@@ -271,13 +278,17 @@ def test_first_picture_of_a_long_chain(opened, report, tmp_path, length, seconds
     chain(model, length)
     path = report(f"chain{length}", model, "--no-texts", "-O", "1", timeout=600)
     assert path.stat().st_size <= 1_000_000 + 20 * length
-    times = []
-    for _ in range(3):  # other work of the machine makes some of them slow
+    times, taken = [], []
+    for _ in range(3):
         page = opened(path)
+        taken.append(page.processor_seconds())
         assert page.state["nodes"] >= length
         times.append(page.state["times"]["first"] / 1000)
-    print(f"{length} nodes: first picture after {min(times):.2f} s; {path.stat().st_size / 1e6:.2f} MB")
-    assert min(times) < seconds, times
+    print(
+        f"{length} nodes: first picture after {min(times):.2f} s, of which {min(taken):.2f} s of processor time; "
+        f"{path.stat().st_size / 1e6:.2f} MB"
+    )
+    assert min(taken) < seconds, taken  # other work of the machine slows the picture down
     page.run("app.show(pane, {step: 0}); app.toggle(pane, pane.view.root.children[1])")
     page.picture(f"chain-{length}")
 
@@ -363,3 +374,19 @@ def test_time_of_kernels(opened, browser, tmp_path):
     page.page.click("#top .link >> nth=0")
     assert "% of the ceiling" in page.text("#right")
     page.picture("dense-time")
+
+
+def test_errors_of_values(opened, tmp_path):
+    model, path = tmp_path / "bert.onnx", tmp_path / "verified.html"
+    transformer(model, layers=2)
+    done = cli("explore", model, "-o", path, "--target", "haswell", "--verify", "--no-texts")
+    assert done.returncode == 0, done.stderr
+    page = opened(path)
+    page.page.select_option("#overlay", "error")
+    errors = dict(coloured(page))
+    assert {"nn.dense", "nn.softmax"} <= set(errors) or {"nn.matmul", "nn.softmax"} <= set(errors), errors
+    assert all(0 <= error < 1e-5 for error in errors.values()) and max(errors.values()) > 0
+    assert "e-" in page.text("#legend")
+    page.page.click("#top .link >> nth=0")
+    assert "of the largest value" in page.text("#right") and "ulp" in page.text("#right")
+    page.picture("bert-error")

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 
+from ..data.sizes import bytes_of
 from ..errors import CompileError, bad_option, wrong_input
 from .gloo import check_torch
-from .machines import MACHINES, MODELS, bytes_of, model_of
+from .machines import MACHINES, MODELS, model_of
 from .plan_cluster import report
+from .ray_workers import run_on_ray
 
 
 def _train_parser() -> argparse.ArgumentParser:
@@ -20,6 +22,11 @@ def _train_parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
     parser.add_argument(
         "--restarts", type=int, default=3, help="times that all workers are started again after one failed (default 3)"
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="places the workers on the machines of a Ray cluster: HOST:PORT, or local for one on this machine",
     )
     parser.add_argument("script", help="the Python file, followed by its arguments")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -41,13 +48,16 @@ def _plan_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def run_workers(workers: int, restarts: int, script: str, arguments: list[str]) -> int:
-    """Runs a script on workers under PyTorch's elastic agent, which starts all of them again after a failure."""
+def run_workers(workers: int, restarts: int, script: str, arguments: list[str], ray: str | None = None) -> int:
+    """Runs a script on workers, and starts all of them again after a failure: under PyTorch's elastic agent, or on a
+    Ray cluster at this address."""
     check_torch()
     if workers < 1 or restarts < 0:
         raise bad_option(f"{workers} workers and {restarts} restarts", "give 1 worker or more, and 0 restarts or more")
     if not os.path.isfile(script):
         raise wrong_input(f"there is no file {script}", "name a Python script: relay train --workers 4 script.py")
+    if ray is not None:
+        return run_on_ray(ray, workers, restarts, os.path.abspath(script), arguments)
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.run import main
 
@@ -79,7 +89,7 @@ def _status_of(command: Callable[[], int]) -> int:
 def train(arguments: list[str]) -> int:
     """Runs `relay train`, and returns its exit status."""
     given = _train_parser().parse_args(arguments)
-    return _status_of(lambda: run_workers(given.workers, given.restarts, given.script, given.arguments))
+    return _status_of(lambda: run_workers(given.workers, given.restarts, given.script, given.arguments, given.ray))
 
 
 def plan_cluster(arguments: list[str]) -> int:

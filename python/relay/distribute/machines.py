@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import re
 
 from ..errors import bad_option, wrong_input
 
@@ -136,12 +135,3 @@ def model_of(text: str | os.PathLike) -> Model:
         if name in given and (type(given[name]) is not kind or (kind is int and given[name] < 1)):
             raise wrong_input(f"{text}: {name} is {given[name]!r}", f"give a {kind.__name__}, from 1 if a number")
     return Model(**given)
-
-
-def bytes_of(text: str) -> float:
-    """Returns the number of bytes of "80G"."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKMGT]?)(i?)B?", str(text))
-    if not match:
-        raise bad_option(f"{text!r} is not a size", "write 80G, or 80GiB for powers of two")
-    power = " KMGT".index(match[2].upper() or " ")
-    return float(match[1]) * (1024 if match[3] else 1000) ** power

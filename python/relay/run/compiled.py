@@ -165,11 +165,12 @@ class Compiled:
     @property
     def report(self) -> Report:
         """The report of the compilation: target, passes with times, groups and the rules that scheduled them, kernels,
-        constants. str() of it is a summary.
+        constants, and the bytes of temporaries that a run plans ("memory"; None if sizes are open). str() of it is a
+        summary.
 
         Times are None in the report of a loaded model.
         """
-        return Report(json.loads(self._core.report))
+        return Report({**json.loads(self._core.report), "memory": {"arena_bytes": self._core.arena_bytes}})
 
     @property
     def module(self) -> _core.IRModule:

@@ -188,7 +188,7 @@ def _differentiable(loss: Loss, scaled: bool) -> IRModule:
 def _check_reached(module: IRModule, made: IRModule, wrt: list[str]) -> None:
     """Refuses parameters that the loss does not depend on."""
     reached = {one.name_hint for one in free_vars(run_passes(module, ["dead_code"])["main"].body)}
-    _, result = _chain(made["main"].body)
+    _, result = bindings(made["main"].body)
     if isinstance(result, Tuple) and isinstance(result.fields[1], Tuple):
         names = [param.name_hint for param in made["main"].params]
         for name, gradient in zip(names, result.fields[1].fields, strict=True):
@@ -202,7 +202,7 @@ def _check_reached(module: IRModule, made: IRModule, wrt: list[str]) -> None:
         )
 
 
-def _chain(body: Expr) -> tuple[list[tuple[Var, Expr]], Expr]:
+def bindings(body: Expr) -> tuple[list[tuple[Var, Expr]], Expr]:
     """Returns the bindings in front of a result, and the result."""
     bound = []
     while isinstance(body, Let):
@@ -222,7 +222,7 @@ def add_gradients(loss: Loss, wrt: list[str], scaled: bool) -> tuple[IRModule, l
     made = run_passes(module, ["gradient"])
     _check_reached(module, made, wrt)
     main = made["main"]
-    bound, result = _chain(main.body)
+    bound, result = bindings(main.body)
     inputs = [param.name_hint for param in main.params]
     whole = next((variable for variable, _ in bound if variable.name_hint == _WHOLE), None)
     both = Var("both")

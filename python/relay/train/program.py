@@ -33,6 +33,7 @@ class Plan:
     clip_value: float | None = None
     scaler: LossScaler | None = None
     ema: float | None = None
+    gradients_first: bool = False  # all are computed, last parameter first, and must be finite, before any update
 
     @property
     def draws(self) -> bool:
@@ -248,7 +249,7 @@ def step_program(plan: Plan) -> Program:
     loss = b.let("mean_loss", loss, plan.loss.result_type("loss"))
     gradients = _unscaled(b, gradients, divisor)
     finite = {}
-    if plan.scaler:
+    if plan.scaler or plan.gradients_first:
         finite = {
             name: b.let(f"finite/{name}", op.all(op.isfinite(g)), TensorType((), "bool"))
             for name, g in gradients.items()
@@ -257,7 +258,7 @@ def step_program(plan: Plan) -> Program:
     gradients, total = _clipped(b, gradients)
     if total is not None:
         results["grad_norm"] = total
-    ok = op.isfinite(loss) if not finite else _all(list(finite.values()))
+    ok = op.isfinite(loss) if not finite else _all([*reversed(finite.values())])
     if total is not None and not finite:
         ok = op.logical_and(ok, op.isfinite(total))
     ok = b.let("ok", once(ok), TensorType((), "bool"))

@@ -7,19 +7,22 @@ for x, y in data:
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 from typing import Any
 
 import numpy as np
 
-from .._core import TensorType
+from .._core import TensorType, planned_bytes
 from ..data.arrays import array
 from ..data.arrays import numpy as as_numpy
 from ..errors import InputError, bad_option, wrong_input
 from ..run.compiled import Compiled, compile
+from ..run.options import options_of
 from .explain import first_not_finite
 from .losses import RNG, SCALE, Loss, loss_of, prepared
+from .memory import Memory, within
 from .optimisers import Adam, Optimiser
 from .parameters import flatten, optimiser_of_each, owned, rebuilt
 from .program import KEY, MICRO, STEP, Plan, Program, add_program, step_program
@@ -96,6 +99,8 @@ class Step:
     precision: "bfloat16" and "float16" compute the loss in these types where this is safe. Parameters, gradients of
     weights and state stay as they are.
     ema: the decay of moving averages of the parameters (`Step.averages`).
+    memory: bytes of temporaries that a step may plan, a number or a text such as "64M". The backward pass computes as
+    many activations again as this needs; `Step.memory` has the figures. For straight-line losses with numbers as sizes.
     seed: of dropout.
     options: of relay.compile: threads, target, numerics, ...
     """
@@ -115,6 +120,7 @@ class Step:
         scaler: LossScaler | None = None,
         precision: str = "float32",
         ema: float | None = None,
+        memory: int | float | str | None = None,
         seed: int = 0,
         **options: Any,
     ):
@@ -123,6 +129,11 @@ class Step:
             loss, params, batch, optimiser, groups=groups, outputs=outputs, accumulate=accumulate, clip_norm=clip_norm,
             clip_value=clip_value, scaler=scaler, precision=precision, ema=ema,
         )  # fmt: skip
+        self.memory: Memory | None = None
+        if memory is not None:
+            first = dataclasses.replace(self.plan, gradients_first=True)
+            loss, self.memory = within(first.loss, memory, lambda loss: _planned_bytes(first, loss, options))
+            self.plan = dataclasses.replace(first, loss=loss)
         self.arrays = starting_arrays(self.plan, values, seed)
         self.batch = self.plan.loss.batch
         self._runners = [_Runner(step_program(self.plan), self.arrays, self.batch, options)]
@@ -144,8 +155,12 @@ class Step:
         elif not math.isfinite(loss):
             raise not_finite(self.count, f"the loss is {float(loss)}", _CALM)
         elif not results.get("ok", True):
-            norm = float(results["grad_norm"])
-            raise not_finite(self.count, f"the norm of the gradients is {norm}, the loss {float(loss)}", _CALM)
+            what = (
+                f"the norm of the gradients is {float(results['grad_norm'])}"
+                if "grad_norm" in results
+                else self._worst(results)
+            )
+            raise not_finite(self.count, f"{what}, the loss {float(loss)}", _CALM)
         return loss
 
     def explain(self, *batch: Any, **named: Any) -> str:
@@ -156,14 +171,17 @@ class Step:
             values[RNG] = self.arrays[KEY]
         return first_not_finite(self.plan.loss, values)
 
+    def _worst(self, results: dict) -> str:
+        """Returns a sentence about the first gradient that is not finite."""
+        pairs = zip(self.plan.optimisers, results["finite"], strict=True)
+        return f"the gradient of `{next(name for name, fine in pairs if not fine)}` is not finite"
+
     def _check_scale(self, results: dict) -> None:
         if self.scale >= self.plan.scaler.floor or results.get("ok", True):
             return
-        trained = list(self.plan.optimisers)
-        bad = [name for name, fine in zip(trained, results["finite"], strict=True) if not fine]
         raise wrong_input(
             f"step {self.count + 1}: the scale of the loss fell to {self.scale}, below {self.plan.scaler.floor}: "
-            f"the gradient of `{bad[0]}` is not finite",
+            f"{self._worst(results)}",
             "lower the learning rate, or compute in bfloat16, which needs no scale",
         )
 
@@ -252,6 +270,14 @@ def planned(
         scaler = LossScaler()
     plan = Plan(prepared(made, precision), types, optimisers, accumulate, clip_norm, clip_value, scaler, ema)
     return made, plan, values
+
+
+def _planned_bytes(plan: Plan, loss: Loss, options: dict) -> int | None:
+    """Returns the bytes of temporaries of a step with a loss, the most of its programs; None if sizes are open."""
+    plan = dataclasses.replace(plan, loss=loss)
+    programs = [step_program(plan), *([add_program(plan)] if plan.accumulate > 1 else [])]
+    found = [planned_bytes(one.module, options_of({**options, "donate": one.donate})) for one in programs]
+    return None if None in found else max(found)
 
 
 def starting_arrays(plan: Plan, values: dict[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ namespace {
 struct Kernels {
   struct Group {
     const lower::LoweredGroup* group = nullptr;
+    std::optional<Difference> error{};
     std::vector<int> kernels{};
     bool constant = true;  // its steps run when the program is built
   };
@@ -57,11 +58,14 @@ static void add_once(std::vector<int>& list, int number) {
   if (std::find(list.begin(), list.end(), number) == list.end()) list.push_back(number);
 }
 
-static Kernels kernels_of(std::span<const lower::LoweredFunction> segments) {
+// `errors`: null if they are not known.
+static Kernels kernels_of(std::span<const lower::LoweredFunction> segments, const GroupErrors* errors) {
   Kernels out;
-  for (const lower::LoweredFunction& f : segments) {
+  for (size_t number = 0; number < segments.size(); ++number) {
+    const lower::LoweredFunction& f = segments[number];
     const int first = static_cast<int>(out.groups.size());
-    for (const lower::LoweredGroup& group : f.groups) out.groups.push_back({&group});
+    for (size_t i = 0; i < f.groups.size(); ++i)
+      out.groups.push_back({&f.groups[i], errors ? (*errors)[number][i] : std::nullopt});
     for (const loop::Kernel& kernel : f.kernels)
       if (out.numbers.try_emplace(kernel.name, static_cast<int>(out.kernels.size())).second)
         out.kernels.push_back({&kernel});
@@ -151,7 +155,14 @@ static Json places_json(const Recording& recording, const CompileReport& report)
   return {{"text", std::move(text)}, {"constant", std::move(constant)}, {"left_out", std::move(left_out)}};
 }
 
-static Json groups_json(const Kernels& all, const Recording& recording) {
+// The largest difference from the evaluator. Numbers that are not finite are null.
+static Json error_json(const std::optional<Difference>& error) {
+  if (!error) return {};
+  return {{"relative", error->relative}, {"absolute", error->absolute}, {"ulps", error->ulps}};
+}
+
+// `verified`: true if errors are known.
+static Json groups_json(const Kernels& all, const Recording& recording, bool verified) {
   Json out = Json::array();
   for (const Kernels::Group& one : all.groups) {
     std::vector<int> places;
@@ -164,6 +175,7 @@ static Json groups_json(const Kernels& all, const Recording& recording) {
                    {"constant", one.constant},
                    {"places", places},
                    {"kernels", one.kernels}});
+    if (verified) out.back()["error"] = error_json(one.error);
   }
   return out;
 }
@@ -244,7 +256,7 @@ std::string CompilationJson::all() const { return graph.substr(0, graph.size() -
 
 Result<CompilationJson> compilation_json(const CompilationJsonOf& of) {
   const CompileReport& report = of.compiled.report;
-  const Kernels all = kernels_of(of.compiled.lowered);
+  const Kernels all = kernels_of(of.compiled.lowered, of.errors);
   Json steps = Json::array(), kinds = Json(std::vector<std::string>(std::begin(kind_names), std::end(kind_names)));
   kinds.push_back("operator");
   for (const Step& step : of.recording.steps()) steps.push_back(json(step));
@@ -262,9 +274,10 @@ Result<CompilationJson> compilation_json(const CompilationJsonOf& of) {
                       {"types", types_json(of.recording.types())},
                       {"places", places_json(of.recording, report)},
                       {"steps", std::move(steps)},
-                      {"groups", groups_json(all, of.recording)},
+                      {"groups", groups_json(all, of.recording, of.errors != nullptr)},
                       {"kernels", kernels_json(all, of.profile)},
-                      {"profile", profile_json(of.profile)}};
+                      {"profile", profile_json(of.profile)},
+                      {"verified", of.errors != nullptr}};
   Json texts = {};
   if (of.texts) {
     RELAY_ASSIGN(texts, texts_json(all, report.target));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "relay/driver/compile.h"
+#include "relay/driver/group_errors.h"
 #include "relay/driver/recording.h"
 #include "relay/measure/profile.h"
 
@@ -23,6 +24,7 @@ struct CompilationJsonOf {
   const Recording& recording;
   const Compiled& compiled;
   const measure::Profile* profile = nullptr;  // of a run, with operations and ceilings; null if it was not measured
+  const GroupErrors* errors = nullptr;        // of a run's values; null if they were not compared
   bool texts = true;                          // tensor expressions, schedules, loops, C and assembly
 };
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import relay.distribute as distribute
 import relay.train as train
+from relay.data import sizes
 from relay.distribute import command, gloo, machines, merge, plan_cluster, sequences, simulator
 
 import relay
@@ -143,6 +144,6 @@ def test_clusters(tmp_path):
     with pytest.raises(relay.InputError, match="m.json cannot be read"):
         machines.model_of(file)
     with pytest.raises(relay.InputError, match="'80Q' is not a size"):
-        machines.bytes_of("80Q")
+        sizes.bytes_of("80Q")
     with pytest.raises(relay.InputError, match="Llama 3 405B does not fit on 8 devices of 80 GB"):
         plan_cluster.plan(machines.MODELS["llama-3-405b"], machines.MACHINES["h100"], 8, 80e9, 64)

@@ -3,8 +3,9 @@
 import time
 
 import pytest
+from relay.data.sizes import bytes_of
 from relay.distribute import command
-from relay.distribute.machines import MACHINES, MODELS, bytes_of
+from relay.distribute.machines import MACHINES, MODELS
 from relay.distribute.plan_cluster import Layout, memory_of, plan, predict
 
 H100 = MACHINES["h100"]

@@ -8,7 +8,7 @@ import re
 import zlib
 
 import pytest
-from programs import DENSE, EXAMPLES, ROOT, cli, needs_program
+from programs import DENSE, EXAMPLES, ROOT, cli, cli_json, needs_program
 
 import relay
 
@@ -58,6 +58,46 @@ def test_json_has_the_texts_of_every_kernel(tmp_path):
         assert len(texts[stage]) == len(c["groups"])
     without = cli("explore", EXAMPLES / "tour" / "dense.relay", "-o", tmp_path / "n.json", "--no-texts")
     assert without.returncode == 0 and json.loads((tmp_path / "n.json").read_text())["texts"] is None
+
+
+HALF = """#[version = "0.0.5"]
+def @main(%x: Tensor[(4, 64), float32], %w: Tensor[(32, 64), float32], %v: Tensor[(16, 32), float32]) {
+  %0 = tanh(nn.dense(%x, %w));
+  %1 = cast(nn.dense(%0, %v), dtype="float16");
+  let %kept = %1;
+  if (less(sum(cast(%kept, dtype="float32")), 0f)) { exp(%kept) } else { %kept }
+}
+"""
+
+
+@needs_program
+def test_errors_of_groups(tmp_path):
+    (tmp_path / "half.relay").write_text(HALF)
+    done = cli("explore", tmp_path / "half.relay", "-o", tmp_path / "c.json", "--verify", "--no-texts")
+    assert done.returncode == 0, done.stderr
+    c = json.loads((tmp_path / "c.json").read_text())
+    assert c["verified"]
+    errors = {}
+    for group in c["groups"]:
+        if group["error"]:
+            lines = [int(c["places"]["text"][place].rsplit(":", 2)[1]) for place in group["places"]]
+            errors[min(lines)] = group["error"]["relative"]
+    assert 0 < errors[3] < 1e-6, errors  # in float32
+    assert 1e-5 < errors[4] < 1e-2, errors  # rounded to float16
+    assert any(group["error"] is None for group in c["groups"])  # in a branch
+    without = cli("explore", tmp_path / "half.relay", "-o", tmp_path / "n.json", "--no-texts")
+    c = json.loads((tmp_path / "n.json").read_text())
+    assert without.returncode == 0 and not c["verified"] and "error" not in c["groups"][0]
+
+
+@needs_program
+def test_the_error_of_the_last_group_is_that_of_the_result(tmp_path):
+    dense = EXAMPLES / "tour" / "dense.relay"
+    assert cli("explore", dense, "-o", tmp_path / "c.json", "--verify", "--no-texts").returncode == 0
+    groups = json.loads((tmp_path / "c.json").read_text())["groups"]
+    (result,) = cli_json("verify", dense, "--json")["results"]
+    found = [group["error"]["absolute"] for group in groups if group["error"]]
+    assert found[-1] == pytest.approx(result["absolute"], rel=1e-3, abs=1e-12)
 
 
 def test_places_lead_to_kernels_and_back():

@@ -15,7 +15,7 @@ namespace {
 struct ExploreOptions : ModelOptions {
   std::string output, other;
   std::vector<std::string> inputs;
-  bool profile = false, no_texts = false;
+  bool profile = false, verify = false, no_texts = false;
   double seconds = 1;
 };
 
@@ -27,14 +27,18 @@ struct Explored {
 };
 }  // namespace
 
-static Result<measure::Profile> profile_of(const Explored& explored, const ExploreOptions& options,
-                                           const TargetDesc& target) {
-  runtime::Executable& executable = *explored.compiled.executable;
-  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(executable),
+// The inputs of the runs that --profile and --verify make.
+static Result<std::vector<runtime::Value>> inputs_of(const Explored& explored, const ExploreOptions& options) {
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(input::input_ports(*explored.compiled.executable),
                                                         {options.inputs, options.shapes()}, explored.model.types()));
   for (const std::string& note : inputs.notes) print_message(note);
+  return std::move(inputs.values);
+}
+
+static Result<measure::Profile> profile_of(const Explored& explored, const std::vector<runtime::Value>& inputs,
+                                           const ExploreOptions& options, const TargetDesc& target) {
   RELAY_ASSIGN(measure::Profile profile,
-               measure::measure_profile(executable, inputs.values,
+               measure::measure_profile(*explored.compiled.executable, inputs,
                                         {.threads = options.flags.values.run.threads, .seconds = options.seconds}));
   measure::describe(profile, explored.compiled.lowered, explored.compiled.built.lowered_steps);
   measure::Ceilings ceilings = measure::measure_ceilings(target);
@@ -57,18 +61,27 @@ static Result<driver::CompilationJson> json_of(const ExploreOptions& options, st
                       "give the model it was made from"};
   files->insert(files->end(), explored.model.files.begin(), explored.model.files.end());
   RELAY_ASSIGN(driver::Options compilation, compile_options(options, explored.model.output_names));
-  compilation.run.make_executable = options.profile;
+  compilation.run.make_executable = options.profile || options.verify;
   compilation.passes.trace = [&](const transform::PassTrace& trace) { explored.recording.see(trace); };
   RELAY_ASSIGN(explored.compiled, driver::compile(explored.model.module, compilation));
   print_notes(explored.compiled.report);
+  std::vector<runtime::Value> inputs;
+  if (compilation.run.make_executable) {
+    RELAY_ASSIGN(inputs, inputs_of(explored, options));
+  }
   std::optional<measure::Profile> profile;
   if (options.profile) {
-    RELAY_ASSIGN(profile, profile_of(explored, options, compilation.lower.target));
+    RELAY_ASSIGN(profile, profile_of(explored, inputs, options, compilation.lower.target));
+  }
+  std::optional<driver::GroupErrors> errors;
+  if (options.verify) {
+    RELAY_ASSIGN(errors, driver::group_errors(explored.compiled, inputs, compilation));
   }
   return driver::compilation_json({.model = std::filesystem::path(options.model).filename().string(),
                                    .recording = explored.recording,
                                    .compiled = explored.compiled,
                                    .profile = profile ? &*profile : nullptr,
+                                   .errors = errors ? &*errors : nullptr,
                                    .texts = !options.no_texts});
 }
 
@@ -106,6 +119,7 @@ void add_explore(CLI::App& app, SelectedVerb& selected) {
   CLI::App* verb = add_verb(app, "explore", "Write a page that shows a model after every pass, and its kernels",
                             "  relay explore model.onnx -o report.html               one file: open it in a browser\n"
                             "  relay explore model.onnx -o report.html --profile     with the time of each kernel\n"
+                            "  relay explore model.onnx -o report.html --verify      with the error of each kernel\n"
                             "  relay explore model.onnx -o report.html --compare other.onnx\n"
                             "  relay explore model.onnx -o compilation.json          the data alone");
   std::shared_ptr<ExploreOptions> options = std::make_shared<ExploreOptions>();
@@ -117,7 +131,9 @@ void add_explore(CLI::App& app, SelectedVerb& selected) {
   verb->add_option("--compare", options->other, "A second model, to be shown beside the first")->type_name("MODEL");
   verb->add_flag("--profile", options->profile,
                  "Run the model, and add the time and the share of the ceiling of kernels");
-  verb->add_option("--input", options->inputs, "Value of an input for --profile, as for `relay run`")
+  verb->add_flag("--verify", options->verify,
+                 "Run the model, and add the difference of values from the evaluator in double precision");
+  verb->add_option("--input", options->inputs, "Value of an input for --profile and --verify, as for `relay run`")
       ->type_name("NAME=WHAT");
   verb->add_option("--time", options->seconds, "Seconds that --profile measures")
       ->capture_default_str()

@@ -11,6 +11,7 @@ const OVERLAYS = {
   flops: { name: "operations of the kernel", unit: "flop", value: (c, s, row) => kernelValue(c, s, row, (k) => k.flops) },
   moved: { name: "bytes the kernel moves", unit: "B", value: (c, s, row) => kernelValue(c, s, row, (k) => k.bytes) },
   time: { name: "time of the kernel", unit: "s", profiled: true, value: (c, s, row) => kernelValue(c, s, row, (k) => (k.us ? k.us * 1e-6 : null)) },
+  error: { name: "error", unit: "error", verified: true, value: (c, s, row) => errorOf(c, s, row) },
   share: { name: "share of the ceiling", unit: "%", profiled: true, isBad: true, value: (c, s, row) => kernelValue(c, s, row, (k) => (k.us ? k.share * 100 : null)) },
 };
 function kernelValue(c, s, row, get) {
@@ -19,6 +20,13 @@ function kernelValue(c, s, row, get) {
   if (!values.length) return null;
   return typeof values[0] === "string" ? values[0] : values.reduce((sum, value) => sum + value, 0);
 }
+// The largest error of the groups that compute a row, relative to the largest value; 1 for infinities and NaN.
+function errorOf(c, s, row) {
+  if (s.place[row] < 0 || !c.isOperator(s, row)) return null;
+  const errors = c.groupsOf(s.place[row]).map((group) => c.groups[group].error).filter((error) => error);
+  return errors.length ? Math.max(...errors.map((error) => error.relative ?? 1)) : null;
+}
+const errorText = (value) => (value === 0 ? "0" : value.toExponential(1));
 function secondsText(value) {
   if (value >= 1) return value.toPrecision(3) + " s";
   for (const [size, unit] of [[1e-3, "ms"], [1e-6, "µs"]]) if (value >= size) return (value / size).toPrecision(3) + " " + unit;
@@ -27,6 +35,7 @@ function secondsText(value) {
 function valueText(overlay, value) {
   if (typeof value !== "number") return value;
   if (overlay.unit === "s") return secondsText(value);
+  if (overlay.unit === "error") return errorText(value);
   return overlay.unit === "%" ? value.toFixed(0) + " %" : inUnits(value, overlay.unit);
 }
 

@@ -81,7 +81,7 @@ const shortName = (name) => (name.length > 48 ? `${name.slice(0, 30)}…${name.s
 // The largest values of the overlay, or kernels.
 function showTop(pane) {
   const { compilation: c, scale } = pane, overlay = OVERLAYS[app.overlay];
-  if (scale?.isNumeric && app.overlay === "bytes") {
+  if (scale?.isNumeric && ["bytes", "error"].includes(app.overlay)) {
     const rows = [...scale.values].sort((a, b) => b[1] - a[1]).slice(0, 20);
     byId("top").replaceChildren(element("h2", {}, "largest"), element("ol", {}, ...rows.map(([row, value]) =>
       element("li", {}, link(pane.view.boxes.get(row)?.label ?? c.label(pane.view.state, row), () => app.pickRow(pane, row)), element("span", { class: "dim" }, " " + valueText(overlay, value))))));
@@ -164,6 +164,9 @@ function beforeFacts(c, pane, row, mark) {
 function fateParts(pane, place) {
   const c = pane.compilation, fate = c.fateOf(place);
   const out = [element("h3", {}, "where it is computed")];
+  const errors = c.groupsOf(place).map((group) => c.groups[group].error).filter((error) => error);
+  const told = ({ relative, absolute, ulps }) => relative === null ? "not finite" : `${errorText(relative)} of the largest value; ${errorText(absolute)}, ${inUnits(ulps ?? 0, "ulp")}`;
+  out.push(fact("error", errors.map(told).join("; ")));
   if (fate.kernels) out.push(...fate.kernels.map((kernel) => kernelFacts(pane, kernel)));
   else if (fate.text) out.push(element("p", {}, fate.text));
   else if (fate.removedBy > 0) out.push(element("p", {}, "removed by ", link(c.steps[fate.removedBy].pass, () => app.show(pane, { step: fate.removedBy }))));

@@ -72,7 +72,7 @@ class Pane {
     }
     const numbers = [...values.values()].filter((value) => typeof value === "number");
     const least = numbers.reduce((a, b) => Math.min(a, b), Infinity), most = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
-    const isLogarithmic = ["B", "flop"].includes(overlay.unit) && least > 0 && most > least * 10;
+    const isLogarithmic = ["B", "flop", "error"].includes(overlay.unit) && least > 0 && most > least * 10;
     const share = (value) => overlay.isBad ? 1 - value / 100 : isLogarithmic ? Math.log(value / least) / Math.log(most / least) : most > 0 ? value / most : 0;
     const colour = (value) => (typeof value === "number" ? heat(share(value)) : overlay.colours?.[value] ?? pastel(value));
     this.scale = { values, categories, isNumeric: numbers.length > 0, least: overlay.isBad || isLogarithmic ? least : 0, most, isLogarithmic, colour };
@@ -450,7 +450,8 @@ async function start() {
   byId("about").textContent = `Relay ${first.relay}, ${first.target}, O${first.opt_level}`;
   if (app.panes.length === 2) OVERLAYS.comparison = { name: "comparison", value: comparisonOf, colours: { "the same": COLOURS.box, differs: heat(0.75), "only here": heat(1) } };
   const isProfiled = app.panes.some((pane) => pane.compilation.data.profile);
-  byId("overlay").append(...Object.entries(OVERLAYS).filter(([, o]) => isProfiled || !o.profiled).map(([key, o]) => element("option", { value: key }, o.name)));
+  const isVerified = app.panes.some((pane) => pane.compilation.data.verified);
+  byId("overlay").append(...Object.entries(OVERLAYS).filter(([, o]) => (isProfiled || !o.profiled) && (isVerified || !o.verified)).map(([key, o]) => element("option", { value: key }, o.name)));
   connectControls();
   for (const pane of app.panes) pane.build();
   app.times.built = performance.now();
