@@ -47,7 +47,7 @@ static std::optional<std::pair<Expr, Expr>> fourier(Convert& c, int64_t length, 
   return std::pair(waves(c, length, places, length, false), waves(c, length, places, length, true));
 }
 
-// The factor of a length that is next to its square root, if a transform in two stages needs far fewer operations; or 0.
+// The factor of a length next to its square root, if a transform in two stages needs far fewer operations; or 0.
 static int64_t factor_of(int64_t length) {
   constexpr int64_t least = 8;
   for (int64_t factor = static_cast<int64_t>(std::sqrt(static_cast<double>(length))); factor >= least; --factor)
