@@ -27,7 +27,8 @@ import keras  # noqa: E402
 import keras_cases  # noqa: E402
 import keras_packages  # noqa: E402
 import numpy as np  # noqa: E402
-from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS  # noqa: E402
+from relay.frontend.keras.config import Layer  # noqa: E402
+from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, way_out  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
 
 import relay  # noqa: E402
@@ -232,13 +233,16 @@ def tell(run, new, old):
         f"{len(operations)} operations of `keras.ops` are imported. {len(known)} were compared: {', '.join(known)}."
         + (f" Not compared: {rest}." if rest else ""),
     ]
+    imported = sorted({*LAYERS, *ALIASES, "InputLayer"})
+    others = [name for name in classes_of_keras() if name not in imported]
+    reasons = "; ".join(f"{name}: {(way_out(Layer(name, name, {})) or ['not yet'])[0]}" for name in others)
     first = (
         f"{len(LAYERS)} layers are imported, and {len(ALIASES)} other names of them; {len(compared_)} of them were "
-        "compared."
+        f"compared. Layers of Keras {keras.__version__} that are not imported: {reasons}."
     )
     run.table("Keras layers", "| layer | cases that agree with Keras 3 | with Keras 2 |", rows, [first])
     run.facts |= {
-        "imported": sorted([*LAYERS, *ALIASES]),
+        "imported": imported,
         "compared": sorted([*compared_, *(name for name, own in ALIASES.items() if own in compared_)]),
         "cases": new.count + old.count, "reference": classes_of_keras(),
     }  # fmt: skip

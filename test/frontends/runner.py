@@ -82,10 +82,10 @@ class Tally:
 class Run:
     """A run of a front end's comparisons. name: the front end's, as in build/front-ends/NAME.json."""
 
-    def __init__(self, name: str, only: str = ""):
-        self.name, self.only, self.failed = name, only, 0
+    def __init__(self, name: str, only: str = "", has_networks: bool = True):
+        self.name, self.only, self.has_networks, self.failed = name, only, has_networks, 0
         self.facts: dict[str, object] = {}  # for the table of counts
-        self._blocks: dict[str, list[str]] = {}
+        self._blocks: dict[str, tuple[list[str], bool]] = {}
         self._begin = time.time(), _cpu_seconds()
 
     @property
@@ -130,7 +130,7 @@ class Run:
     def network(self, rows: list[str], name: str, compare: Callable[[], tuple[float, str]],
                 close: float = CLOSE_NETWORK) -> None:  # fmt: skip
         """Runs a comparison of a whole network. compare: returns the largest difference and the row of the table."""
-        if not self.wants(name):
+        if not self.wants(name) or not self.has_networks:
             return
         try:
             worst, row = compare()
@@ -146,8 +146,8 @@ class Run:
     # --- the page -----------------------------------------------------------------------------------------------------
     def table(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
         """Keeps a table for the page. head: its first line. before: lines above it."""
-        ruled = "|".join(" --- " for _ in range(head.count("|") - 1))
-        self._blocks[block] = [*before, *([""] if before else []), head, f"|{ruled}|", *rows]
+        ruled, rows = "|".join(" --- " for _ in range(head.count("|") - 1)), list(rows)
+        self._blocks[block] = [*before, *([""] if before else []), head, f"|{ruled}|", *rows], bool(rows)
 
     def counted(self, block: str, head: str, imported: Iterable[str], tally: Tally, what: str = "operator",
                 more: str = "") -> None:  # fmt: skip
@@ -160,8 +160,9 @@ class Run:
     def end(self) -> bool:
         """Writes the tables, and the facts for the table of counts; returns true if anything has failed."""
         if self.is_whole:
-            for block, lines in self._blocks.items():
-                write(block, lines)
+            for block, (lines, has_rows) in self._blocks.items():
+                if has_rows or self.has_networks:
+                    write(block, lines)
             wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
             RESULTS.mkdir(parents=True, exist_ok=True)
             about = {
@@ -176,7 +177,9 @@ def main(name: str, text: str, run_all: Callable[[Run], None]) -> bool:
     """Runs the comparisons of a front end; returns true if any has failed. text: for --help."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--only", default="", help="cases and networks with this in their name; writes nothing")
-    run = Run(name, parser.parse_args().only)
+    parser.add_argument("--cases", action="store_true", help="only the small cases; keeps the tables of networks")
+    arguments = parser.parse_args()
+    run = Run(name, arguments.only, not arguments.cases)
     run_all(run)
     return run.end()
 

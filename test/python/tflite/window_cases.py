@@ -220,4 +220,6 @@ def _fourier(op, lengths, f):
 _fourier("COMPLEX_ABS", (8, 8), np.abs)
 _fourier("COMPLEX_ABS", (8, 4), np.abs)
 _fourier("REAL", (4, 16), np.real)
+_fourier("IMAG", (1, 128), np.imag)  # in two stages: 8 by 16
+_fourier("REAL", (2, 64), np.real)  # 8 by 8
 _fourier("IMAG", (4, 8), np.imag)

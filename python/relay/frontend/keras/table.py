@@ -246,6 +246,7 @@ _WAYS_OUT = {
         ("TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"),
         ("it is a model of another framework", "import that model itself"),
     ),
+    "Wrapper": ("it is a base class without a computation", "use the layer that it wraps"),
 }
 
 
