@@ -33,8 +33,9 @@ SUITES ?= bookworm trixie
 FUZZ_SECONDS ?= 3600
 # Arguments for the proofs of operators, as in: make test-ops OPS='--only nn.conv2d'
 OPS ?=
-# The algorithm that test-algorithms leaves out.
+# The algorithm that test-algorithms leaves out, and the instruction that test-instructions does.
 ALGORITHM ?= all
+INSTRUCTION ?= all
 # Arguments for the tests on devices, as in: make test-devices DEVICES='--only nn.conv2d'
 DEVICES ?=
 # Arguments for the C projects, as in: make test-anywhere ANYWHERE='--only nn.conv2d --on gcc,s390x'
@@ -101,7 +102,10 @@ test-long: build ## Compare random programs, integers, constants and schedules w
 	@build/release/bin/relay_test_transform --gtest_also_run_disabled_tests --gtest_filter='DISABLED_Long*'
 
 test-algorithms: setup ## Build the tree without each algorithm in turn, and run the C++ tests that plan or compile; ALGORITHM=one
-	@dev/without_algorithm $(ALGORITHM)
+	@dev/without algorithm $(ALGORITHM)
+
+test-instructions: setup ## Build the tree without each instruction in turn, and run the C++ tests that compile; INSTRUCTION=one
+	@dev/without instruction $(INSTRUCTION)
 
 test-passes: build models-fetch ## Run CASES random programs after each single pass and after 1,000 random orders of passes, and all models after 20 orders
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_passes \

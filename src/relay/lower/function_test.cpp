@@ -229,7 +229,7 @@ TEST(Function, CopiesAreOfImagesOrOfWeights) {
   }
 }
 
-// Tests of one algorithm have its name: dev/without_algorithm skips them.
+// Tests of one algorithm have its name: dev/without skips them.
 TEST(Function, WinogradFetchesWhatItReads) {
   EXPECT_EQ(fetched("nn.conv2d", {1, 256, 16, 16}, {256, 256, 3, 3}, {}, true, large),
             "conv2d_weight data data_nhwc weight");  // includes those of the direct form
