@@ -137,6 +137,7 @@ if(TARGET relay_fuzz_schedules)
   target_sources(relay_fuzz_schedules PRIVATE test/cuda/mock/ptx_machine.cpp test/cuda/mock/ptx_arithmetic.cpp)
   target_compile_options(relay_fuzz_schedules PRIVATE -ffp-contract=off)
   relay_add_test(fuzz_schedules.blocks 20 relay_fuzz_schedules --blocks --cases 200)
+  relay_add_test(fuzz_schedules.blocks.seed128 1 relay_fuzz_schedules --blocks --seed 128 --cases 1) # it failed once
   # Groups for several calls at once; a tenth as fast with sanitizers.
   if(RELAY_SANITIZE)
     set(batched_cases 100)

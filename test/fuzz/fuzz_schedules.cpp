@@ -360,9 +360,9 @@ bool run_cases(uint64_t seed, int64_t cases, const std::vector<TargetDesc>& targ
       if (!quiet)
         std::printf("seed %llu: %s\nagain: relay_fuzz_schedules%s --seed %llu --cases 1 -v\n",
                     static_cast<unsigned long long>(seed + i), outcome.detail.c_str(),
-                    batched                          ? " --batched"
+                    batched                         ? " --batched"
                     : targets[0].blocks.threads > 0 ? " --blocks"
-                                                     : "",
+                                                    : "",
                     static_cast<unsigned long long>(seed + i));
       return false;
     }
@@ -429,7 +429,9 @@ int main(int argc, char** argv) {
     else if (arg == "-v")
       verbose = true;
     else
-      return std::printf("usage: relay_fuzz_schedules [--batched | --blocks] [--cases N] [--seed S] [-v] | --power [--cases N]\n"),
+      return std::printf(
+                 "usage: relay_fuzz_schedules [--batched | --blocks] [--cases N] [--seed S] [-v] | --power [--cases "
+                 "N]\n"),
              2;
   }
   // The machine's own features, and reduced ones: other widths, other register counts.

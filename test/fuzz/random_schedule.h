@@ -66,8 +66,7 @@ class ScheduleGenerator {
         if (has_threads(*consumer) && !several && random_.chance(60)) s.storage = Storage::Shared;
         if (has_threads(*consumer) && s.storage == Storage::Stack && random_.chance(30)) s.storage = Storage::Registers;
         if (s.storage != Storage::Shared && s.level > 0 && random_.chance(40) &&
-            c.loops[s.level - 1].kind == LoopKind::Serial &&
-            c.loops[s.level - 1].step == 1)
+            c.loops[s.level - 1].kind == LoopKind::Serial && c.loops[s.level - 1].step == 1)
           s.ring = ring_axis(*consumer, c.loops[s.level - 1].axis, *t);
       } else {
         s.place = Place::Root;

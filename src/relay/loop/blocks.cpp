@@ -55,7 +55,7 @@ namespace {
 
 // The number of an iteration of one of the loops of `path`, outermost first, from the number of all.
 struct Digits {
-  Expr all;                  // the number
+  Expr all;                      // the number
   Expr inside = scalar::imm(1);  // the iterations of the loops inside
 
   // Called from the innermost loop on. `first`: no other loop is around it.
@@ -73,7 +73,8 @@ BoundKernel bind(const Kernel& k) {
   Stmt rest = k.body;
   const size_t count = bound_loops(k).size();
   for (size_t found = 0; found < count; rest = rest->body[0]) {
-    RELAY_CHECK(rest->body.size() == 1, "the loops over blocks and threads of kernel {} are not its outermost ones", k.name);
+    RELAY_CHECK(rest->body.size() == 1, "the loops over blocks and threads of kernel {} are not its outermost ones",
+                k.name);
     path.push_back(rest);
     found += is_bound(rest);
   }

@@ -45,9 +45,9 @@ std::vector<Stmt> bound_loops(const Kernel& kernel);
 // A kernel for a launch: without Block and Thread loops. Their variables are computed from the numbers of the block and
 // of the thread.
 struct BoundKernel {
-  Kernel kernel;     // its tasks are the blocks
-  Expr per_task;     // blocks for each task of the original, over the shape variables
-  Expr thread;       // a variable of the body: the number of the thread, below `threads`
+  Kernel kernel;  // its tasks are the blocks
+  Expr per_task;  // blocks for each task of the original, over the shape variables
+  Expr thread;    // a variable of the body: the number of the thread, below `threads`
   int64_t threads = 1;
 };
 // Requires that verify() accepts the kernel. Inner loops count faster.

@@ -151,7 +151,8 @@ TEST(Blocks, VerifyRefuses) {
             k + "loop j is over threads but its extent n is not constant");
   EXPECT_EQ(refusal(replaced(reversed, "0..6 thread", "1 ..+ 5 thread")),
             k + "loop j is over threads and begins at 1, not at 0");
-  EXPECT_EQ(refusal(replaced(reversed, "0..6 thread", "0..2000 thread")), k + "a block has 0 threads, or more than 1024");
+  EXPECT_EQ(refusal(replaced(reversed, "0..6 thread", "0..2000 thread")),
+            k + "a block has 0 threads, or more than 1024");
   EXPECT_EQ(refusal(replaced(reversed, "0..n block", "0..t block")),
             k + "the extent t of loop i over blocks is not known when the kernel is launched");
   EXPECT_EQ(refusal("kernel k(a: float32[4]), shape (), task t < 1 {\n  barrier\n}\n"),
@@ -195,14 +196,16 @@ TEST(Blocks, RacesAreFound) {
 TEST(Blocks, ThreadsThatPartAreFound) {
   std::string problem;
   run(parsed(replaced(reversed, "      barrier\n", "      if j < 3 {\n        barrier\n      }\n")), 1, 6, 6, &problem);
-  EXPECT_EQ(problem,
-            "kernel reversed: threads 0 and 3 part at `if j < 3`, which has a barrier or a shared array inside: j < 3 is "
-            "1 and 0");
+  EXPECT_EQ(
+      problem,
+      "kernel reversed: threads 0 and 3 part at `if j < 3`, which has a barrier or a shared array inside: j < 3 is "
+      "1 and 0");
   run(parsed(replaced(reversed, "      barrier\n", "      for s in 0..j {\n        barrier\n      }\n")), 1, 6, 6,
       &problem);
-  EXPECT_EQ(problem,
-            "kernel reversed: threads 0 and 1 part at `for s in 0..j`, which has a barrier or a shared array inside: j is "
-            "0 and 1");
+  EXPECT_EQ(
+      problem,
+      "kernel reversed: threads 0 and 1 part at `for s in 0..j`, which has a barrier or a shared array inside: j is "
+      "0 and 1");
 }
 
 }  // namespace

@@ -302,9 +302,9 @@ class Interpreter {
   const StmtNode* blocks_ = nullptr;  // the innermost loop over blocks; null if each task is one
   std::optional<Diagnostic> failed_;
   State of_task_;
-  State* now_ = &of_task_;              // of the thread that runs
-  int64_t thread_ = 0;                  // its number in the block
-  const StmtNode* current_ = nullptr;   // the statement that is run
+  State* now_ = &of_task_;             // of the thread that runs
+  int64_t thread_ = 0;                 // its number in the block
+  const StmtNode* current_ = nullptr;  // the statement that is run
   RaceCheck races_;
   std::unordered_map<const Buffer*, std::shared_ptr<Array>> shared_;  // of the block
   std::unordered_set<const StmtNode*> together_;                      // statements that all threads run together

@@ -88,8 +88,9 @@ class Names {
     return name;
   }
 
-  std::unordered_set<std::string> used_{"for",  "in",     "if",   "else",      "alloc",    "let",  "kernel", "shape",
-                                        "task", "select", "ramp", "broadcast", "prefetch", "true", "false", "read", "barrier"};
+  std::unordered_set<std::string> used_{"for",      "in",    "if",    "else",   "alloc",  "let",
+                                        "kernel",   "shape", "task",  "select", "ramp",   "broadcast",
+                                        "prefetch", "true",  "false", "read",   "barrier"};
   std::unordered_map<const scalar::Node*, Expr> vars_;
   std::unordered_map<const scalar::Source*, BufferRef> buffers_;
 };

@@ -42,9 +42,10 @@ std::string RaceCheck::touch(const Buffer& buffer, int64_t element, int64_t elem
       return format("two blocks touch {}, and one writes it: `{}` of block {} and `{}` of block {}",
                     place(buffer, element), text(other->statement), other->who, text(statement), block_);
   if (const Access* other = e.of_threads.meet({thread, statement}, writes))
-    return format("two threads touch {} without a barrier between them, and one writes it: `{}` of thread {} and `{}` "
-                  "of thread {}",
-                  place(buffer, element), text(other->statement), other->who, text(statement), thread);
+    return format(
+        "two threads touch {} without a barrier between them, and one writes it: `{}` of thread {} and `{}` "
+        "of thread {}",
+        place(buffer, element), text(other->statement), other->who, text(statement), thread);
   return {};
 }
 

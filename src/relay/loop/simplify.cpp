@@ -76,8 +76,7 @@ Stmt simplify_stmt(const Stmt& s, const Bounds& bounds) {
       Interval range = scalar::interval(extent, bounds);
       if (range.max && *range.max <= 0) return block({});
       const bool remains = s->for_kind == ForKind::Tile || s->for_kind == ForKind::Thread;
-      if (scalar::is_int(extent, 1) && !remains)
-        return simplify_stmt(substitute(s->body[0], {{s->var, min}}), bounds);
+      if (scalar::is_int(extent, 1) && !remains) return simplify_stmt(substitute(s->body[0], {{s->var, min}}), bounds);
       Bounds inner = bounds;
       Interval last = scalar::interval(scalar::simplify(min + extent - 1, bounds), bounds);
       if (remains && last.max) last.max = std::max<int64_t>(*last.max, 1);  // its variable remains

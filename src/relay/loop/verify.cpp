@@ -83,7 +83,8 @@ class Verifier {
     int64_t threads = 1;
     Stmt s = kernel_.body;
     for (bool in_threads = false; bound_.size() < count; s = s->body[0]) {
-      const bool is_loop = s->kind == StmtKind::For && (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread);
+      const bool is_loop =
+          s->kind == StmtKind::For && (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread);
       const bool is_shared = s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Shared;
       if (!is_loop && !is_shared && s->kind != StmtKind::Let) break;
       if (!is_loop) continue;
@@ -214,8 +215,8 @@ class Verifier {
   bool in_tile_ = false;     // inside a loop of a tile
   bool in_threads_ = false;  // inside a loop over threads
   std::string apart_;        // the innermost branch or loop around that threads may take in different ways; "" if none
-  std::unordered_set<const StmtNode*> bound_;          // loops over blocks and threads at right places
-  std::unordered_set<const scalar::Node*> varies_;     // variables that may differ between threads
+  std::unordered_set<const StmtNode*> bound_;       // loops over blocks and threads at right places
+  std::unordered_set<const scalar::Node*> varies_;  // variables that may differ between threads
   std::unordered_set<const scalar::Node*> vars_;
   std::unordered_set<const scalar::Source*> buffers_;
 };

@@ -1,8 +1,9 @@
 // Schedules for devices with blocks of threads: loops that blocks and threads run, shared arrays, and the rule for
 // contractions. The interpreter runs the kernels, and reports races.
+#include "relay/loop/blocks.h"
+
 #include <gtest/gtest.h>
 
-#include "relay/loop/blocks.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/lower/schedule/schedule_rules.h"
@@ -97,12 +98,10 @@ Program dense(Expr m, Expr n, Expr k) {
   const DType f32 = DType::float32();
   te::Tensor x = te::placeholder("x", {m, k}, f32), w = te::placeholder("w", {n, k}, f32),
              bias = te::placeholder("bias", {n}, f32);
-  te::Tensor sum = te::reduce("dense", {m, n}, {k}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-    return (*x)({i[0], r[0]}) * (*w)({i[1], r[0]});
-  });
-  return {{te::compute("out", sum->shape, [&](const Exprs& i) {
-    return scalar::max((*sum)(i) + (*bias)({i[1]}), scalar::fimm(0));
-  })}};
+  te::Tensor sum = te::reduce("dense", {m, n}, {k}, te::Combiner::Sum,
+                              [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}) * (*w)({i[1], r[0]}); });
+  return {{te::compute("out", sum->shape,
+                       [&](const Exprs& i) { return scalar::max((*sum)(i) + (*bias)({i[1]}), scalar::fimm(0)); })}};
 }
 
 ScheduleDraft drafted(const Program& p, const TargetDesc& target, const std::string& schedule) {
@@ -187,9 +186,9 @@ TEST(BlockSchedules, OtherOrdersOfLoops) {
   for (const char* loops : {"i0/4:block i1/8:block i0/2 i1/4:thread i0/1:unroll i1/1:unroll",
                             "i0/8:block i0/4 i0/1:thread i1/4 i1/1:thread", "i1/2:block i0/4 i0/2:thread i1/1 i0/1"})
     for (int level : {2, 3, 4}) {
-      const std::string text = format(
-          "rule by hand\nstage out: root\n  loops {}\nstage copy: at out.{} shared\n  loops i1/1:thread i0/1\n", loops,
-          level);
+      const std::string text =
+          format("rule by hand\nstage out: root\n  loops {}\nstage copy: at out.{} shared\n  loops i1/1:thread i0/1\n",
+                 loops, level);
       EXPECT_EQ(problem_of(drafted(p, target, text), p), "") << text;
     }
 }
@@ -281,9 +280,7 @@ Program normalised(Expr m, Expr k) {
     return te::reduce(name, {m}, {k}, combiner, [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}); });
   };
   te::Tensor top = reduced("top", te::Combiner::Max), sum = reduced("sum", te::Combiner::Sum);
-  return {{te::compute("out", {m, k}, [&](const Exprs& i) {
-    return ((*x)(i) - (*top)({i[0]})) * (*sum)({i[0]});
-  })}};
+  return {{te::compute("out", {m, k}, [&](const Exprs& i) { return ((*x)(i) - (*top)({i[0]})) * (*sum)({i[0]}); })}};
 }
 
 // A block for each row, whose threads reduce by a tree in shared memory.

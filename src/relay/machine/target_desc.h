@@ -24,12 +24,12 @@ struct InstructionRate {
 // A device that runs blocks of threads with shared memory (loop/blocks.h). Its multiprocessors, TargetDesc::cores, run
 // several blocks at once, as their registers and memory allow. All zero for other machines.
 struct BlockFigures {
-  int warp = 0;                       // threads that run in step
-  int threads = 0;                    // the most of a block
-  int threads_at_once = 0;            // the most of a multiprocessor
-  int registers = 0;                  // of 32 bits, of a multiprocessor
-  int64_t shared_bytes = 0;           // of shared memory that a block can have
-  int64_t shared_bytes_at_once = 0;   // of a multiprocessor
+  int warp = 0;                      // threads that run in step
+  int threads = 0;                   // the most of a block
+  int threads_at_once = 0;           // the most of a multiprocessor
+  int registers = 0;                 // of 32 bits, of a multiprocessor
+  int64_t shared_bytes = 0;          // of shared memory that a block can have
+  int64_t shared_bytes_at_once = 0;  // of a multiprocessor
   bool operator==(const BlockFigures&) const = default;
 };
 

@@ -20,10 +20,10 @@ struct Dialect {
   const char* unsigned_greatest[4];     // constants of the unsigned types
   const char *int64_begin, *int64_end;  // around a literal: "INT64_C(" and ")"
   const char *uint64_begin, *uint64_end;
-  const char* float_end;    // ends the names of functions on floats: "f" in sinf; empty if overloaded
-  const char* array_space;  // in front of the type of an array that a kernel gets: "__global "
-  const char* shared_space;  // ... of one that the threads of a block share: "__local "; empty if there are none
-  const char* barrier;       // a statement, for all threads of a block
+  const char* float_end;          // ends the names of functions on floats: "f" in sinf; empty if overloaded
+  const char* array_space;        // in front of the type of an array that a kernel gets: "__global "
+  const char* shared_space;       // ... of one that the threads of a block share: "__local "; empty if there are none
+  const char* barrier;            // a statement, for all threads of a block
   const char* barrier_of_arrays;  // one that orders accesses of arrays of kernels as well
   std::span<const char* const> keywords;
   std::span<const char* const> functions;  // names that kernels use themselves

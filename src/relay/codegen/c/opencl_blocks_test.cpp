@@ -37,8 +37,9 @@ const char* const reversed = R"(kernel reversed(x: float32[n, 12] read, y: float
 
 TEST(OpenClBlocks, Text) {
   const std::string text = opencl_source({{kernel_of(reversed)}}, true);
-  EXPECT_EQ(text.substr(text.find("__kernel")),
-            R"(__kernel __attribute__((reqd_work_group_size(6, 1, 1))) void kernel_reversed(__global const uchar *x_memory, long x_at, __global uchar *y_memory, long y_at, long n, long begin, long end) {
+  EXPECT_EQ(
+      text.substr(text.find("__kernel")),
+      R"(__kernel __attribute__((reqd_work_group_size(6, 1, 1))) void kernel_reversed(__global const uchar *x_memory, long x_at, __global uchar *y_memory, long y_at, long n, long begin, long end) {
   __local float row[6];
   __local float row_2[6];
   __global const float *const x = (__global const float *)(x_memory + x_at);

@@ -233,7 +233,8 @@ llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indic
   DType element = buffer->dtype.element();
   int lanes = t.lanes;
   Type *one = values_.memory_type(element), *type = values_.memory_type(t);
-  Align align(static_cast<uint64_t>(element.bytes()));
+  const bool is_shared = buffer->scope == Scope::Shared && lanes == 1;
+  Align align = is_shared ? shared_alignment(*buffer, indices) : Align(static_cast<uint64_t>(element.bytes()));
   Address at = address(buffer, indices, lanes, true);
   if (!at.pointers && at.offsets.empty() && at.stride > 1 && lanes > 1) {
     for (int64_t l = 0; l < lanes; ++l) at.offsets.push_back(l * at.stride);

@@ -92,8 +92,7 @@ loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
 
 loop::Stmt KernelBuilder::thread_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l,
                                       Inside with) {
-  const auto found =
-      std::find_if(threads_.begin(), threads_.end(), [&](const Threads& t) { return t.level == level; });
+  const auto found = std::find_if(threads_.begin(), threads_.end(), [&](const Threads& t) { return t.level == level; });
   if (stage != root_ || found == threads_.end())
     refuse("put it into a root stage, or first into a stage that is shared",
            "loop {} of stage '{}' is over threads, and the stage is neither", l.axis, stage->name);
@@ -106,9 +105,9 @@ loop::Stmt KernelBuilder::thread_loop(const te::Tensor& stage, size_t level, con
 
 bool KernelBuilder::is_for_threads(const TensorNode& stage, size_t level) const {
   const std::vector<Loop>& l = of(stage).loops;
-  return &stage == root_.get() && std::any_of(l.begin() + static_cast<int64_t>(level) + 1, l.end(), [&](const Loop& later) {
-           return later.axis == l[level].axis && is_thread(later);
-         });
+  return &stage == root_.get() &&
+         std::any_of(l.begin() + static_cast<int64_t>(level) + 1, l.end(),
+                     [&](const Loop& later) { return later.axis == l[level].axis && is_thread(later); });
 }
 
 loop::Stmt KernelBuilder::strided_loop(const Loop& l, const Range& range, Inside with) {
@@ -168,6 +167,10 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
     refuse("place it inside of all loops over threads",
            "stage '{}' is shared by the threads of a block, and is computed outside of the loops over them",
            stage->name);
+  if (filling_)
+    refuse("place it outside of them",
+           "stage '{}' is shared, and is computed inside of loops in which each thread has another element",
+           stage->name);
   for (const te::Tensor& in : bodies_.loads_of(*stage)) {
     const auto local = locals_.find(in.get());
     if (local != locals_.end() && of(*in).consumer != stage->name && local->second.buffer->scope != loop::Scope::Shared)
@@ -202,7 +205,9 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
     bounds_.set_range(digits[i], imm(0), extents[i]);
     inner[find_axis(*stage, all[i].axis)->var.get()] = {left.min + digits[i], imm(1), left.limit};
   }
+  filling_ = true;
   loop::Stmt body = loops(stage, count, inner);
+  filling_ = false;
   Expr inside = imm(1);
   for (size_t i = count; i-- > 0;) {
     Expr value = floordiv(number, inside);

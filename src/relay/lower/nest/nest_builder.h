@@ -183,8 +183,9 @@ class KernelBuilder {
   };
   std::vector<Threads> threads_;  // the loops over threads, while they are open
   size_t outside_threads_ = 0;    // the number of loops open when they were opened, and they themselves
-  Exprs open_;        // variables of the loops around, innermost last
-  Expr lane_, mask_;  // inside a vector loop
+  bool filling_ = false;          // inside of the loops of a shared stage that are distributed over threads
+  Exprs open_;                    // variables of the loops around, innermost last
+  Expr lane_, mask_;              // inside a vector loop
   int64_t lanes_ = 1;
 };
 

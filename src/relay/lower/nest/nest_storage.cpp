@@ -102,8 +102,7 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < b.shape.size(); ++d) rows *= b.shape[d]->ivalue;
   const bool in_caches = s.storage == Storage::Stack || s.storage == Storage::Scratch;
-  if (in_caches && !b.shape.empty() && rows >= 4 &&
-      b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
+  if (in_caches && !b.shape.empty() && rows >= 4 && b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
     b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
   if (s.storage == Storage::Shared && b.shape.size() > 1 && !s.loops.empty() &&
       s.loops.back().axis != t->axes[static_cast<size_t>(local.order.back())].var->name) {

@@ -49,11 +49,11 @@ struct SharedTiles {
   std::vector<std::string> order;  // axes of the result as it is stored, outermost first
   std::vector<SharedFactor> factors{};
   TileAxis columns{}, rows{}, outer_rows{};
-  int64_t others = 1;   // tiles along the other axes
-  int64_t terms = 1;    // of the sum
-  std::string k{};      // the longest axis of the sum
-  int64_t step = 1;     // terms along k that are in shared memory at once
-  bool is_long = false; // the sum is added in parts
+  int64_t others = 1;    // tiles along the other axes
+  int64_t terms = 1;     // of the sum
+  std::string k{};       // the longest axis of the sum
+  int64_t step = 1;      // terms along k that are in shared memory at once
+  bool is_long = false;  // the sum is added in parts
 
   int64_t threads() const { return columns.threads * rows.threads * outer_rows.threads; }
   int64_t blocks() const { return others * columns.blocks() * rows.blocks() * outer_rows.blocks(); }
@@ -277,9 +277,8 @@ void share_factors(ScheduleDraft& draft, const SharedTiles& s) {
     const te::Tensor copy = copy_of(draft, *products, f, tile, order);
     Exprs indices;
     for (int d : order) indices.push_back(f.load->args[static_cast<size_t>(d)]);
-    sharing.body = scalar::rewrite(sharing.body, [&](const Expr& e) {
-      return e == f.load ? scalar::load(copy, indices) : e;
-    });
+    sharing.body =
+        scalar::rewrite(sharing.body, [&](const Expr& e) { return e == f.load ? scalar::load(copy, indices) : e; });
     StageSchedule& filled = draft.schedule.stages[copy->name];
     filled.place = Place::At, filled.consumer = name, filled.level = static_cast<int>(at) + 1;
     filled.storage = Storage::Shared;
@@ -315,16 +314,15 @@ RuleCandidates shared_tiles_rule(const ScheduleDraft& draft, const te::Tensor& r
       s.rows.extent * s.outer_rows.extent < few)
     return {};
   RuleCandidates out;
-  constexpr int64_t sizes[] = {8, 4, 2};      // elements of a thread along an axis
+  constexpr int64_t sizes[] = {8, 4, 2};        // elements of a thread along an axis
   constexpr int64_t counts[] = {256, 128, 64};  // threads
   for (int64_t threads : counts)
     for (int64_t columns : sizes)
       for (int64_t rows : sizes) {
         if (!shape_tile(*draft.target, s, threads, columns, rows)) continue;
         const std::string name = format("{}x{}by{}x{}", s.row_block(), s.columns.block(), rows, columns);
-        const bool known = std::any_of(out.begin(), out.end(), [&](const RuleCandidate& c) {
-          return c.options[0].second == name;
-        });
+        const bool known =
+            std::any_of(out.begin(), out.end(), [&](const RuleCandidate& c) { return c.options[0].second == name; });
         if (known) continue;
         out.push_back({{{"block", name}}, estimate(*draft.target, s), [s, facts](ScheduleDraft& changed) {
                          schedule_shared_tiles(changed, s, facts);

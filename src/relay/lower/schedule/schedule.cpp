@@ -192,7 +192,8 @@ class Reader {
     if (!find_stage(s.consumer)) return unknown_stage(3, s.consumer);
     const char* const* found = std::find(std::begin(storage_names), std::end(storage_names), words_[4].text);
     if (found == std::end(storage_names))
-      return error(4, format("'{}' is not a storage", words_[4].text), "registers, stack, scratch, array, tiles or shared");
+      return error(4, format("'{}' is not a storage", words_[4].text),
+                   "registers, stack, scratch, array, tiles or shared");
     s.storage = static_cast<Storage>(found - storage_names);
     if (words_.size() >= least_words + 2 && words_[5].text == "ring") s.ring = std::string(words_[6].text);
     return ok();

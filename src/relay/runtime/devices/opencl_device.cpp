@@ -226,15 +226,15 @@ class OpenClDevice final : public Device {
   // Refuses a kernel whose work-groups need more than the device has.
   Status check_group(const std::string& kernel, int64_t items, int64_t shared) const {
     if (items <= about_.group_size && shared <= about_.shared_bytes) return ok();
-    return Diagnostic{DiagnosticKind::incompatible_artifact,
-                      format("the work-groups of kernel `{}` have {} work-items and {} of shared memory; `{}` allows {} "
-                             "and {}",
-                             kernel, items, bytes_text(shared), about_.name, about_.group_size,
-                             bytes_text(about_.shared_bytes)),
-                      {},
-                      {},
-                      {},
-                      "compile the model for this device"};
+    return Diagnostic{
+        DiagnosticKind::incompatible_artifact,
+        format("the work-groups of kernel `{}` have {} work-items and {} of shared memory; `{}` allows {} "
+               "and {}",
+               kernel, items, bytes_text(shared), about_.name, about_.group_size, bytes_text(about_.shared_bytes)),
+        {},
+        {},
+        {},
+        "compile the model for this device"};
   }
 
   Status wait_for_all() {

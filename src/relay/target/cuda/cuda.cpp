@@ -32,8 +32,8 @@ static TargetDesc described(const Card& card) {
   d.cores = card.gpu.multiprocessors;
   // Without asking for more, a block has 48 KiB.
   constexpr int64_t most_static = 48 << 10;
-  d.blocks = {card.gpu.warp,      card.gpu.block_threads, card.gpu.threads,
-              card.gpu.registers, most_static,            card.gpu.shared};
+  d.blocks = {card.gpu.warp, card.gpu.block_threads, card.gpu.threads, card.gpu.registers,
+              most_static,   card.gpu.shared};
   return d;
 }
 

@@ -12,8 +12,8 @@ static void set_blocks(TargetDesc& d, const runtime::OpenClInfo& device) {
   constexpr int usual_threads = 256, warp = 32;
   constexpr int64_t least_shared = 32 << 10;
   const int64_t shared = device.shared_bytes > 0 ? device.shared_bytes : least_shared;
-  const int threads = device.group_size > 1 ? static_cast<int>(std::min<int64_t>(device.group_size, usual_threads))
-                                            : usual_threads;
+  const int threads =
+      device.group_size > 1 ? static_cast<int>(std::min<int64_t>(device.group_size, usual_threads)) : usual_threads;
   d.features.push_back("+blocks");
   d.blocks = {warp, threads, 4 * usual_threads, 64 << 10, std::min<int64_t>(shared, 48 << 10), shared};
 }

@@ -3,6 +3,9 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/loop/blocks.h"
@@ -17,17 +20,46 @@ using scalar::Interval;
 // Address spaces of NVPTX.
 constexpr unsigned global_space = 1, shared_space = 3;
 
+// The blocks that should fit on a multiprocessor at once. Left to itself, ptxas may spill the numbers of a thread's tile
+// to run more, and with one it may take all registers for code that it reorders.
+static int64_t blocks_at_once(const loop::Kernel& kernel, int64_t threads) {
+  constexpr int64_t all_registers = 64 << 10;  // of a multiprocessor: on all processors from sm_75 on
+  constexpr int64_t of_addresses = 80;         // of a thread, for all but its tile: ptxas uses 75 to 95 more
+  int64_t numbers = 0;
+  loop::visit(
+      kernel.body,
+      [&](const loop::Stmt& s) {
+        if (s->kind != loop::StmtKind::Alloc || s->buffer->scope == loop::Scope::Shared) return;
+        numbers += constant_elements(*s->buffer) * std::max(1, s->buffer->dtype.bytes() / 4);
+      },
+      [](const Expr&) {});
+  return std::max<int64_t>(1, all_registers / threads / (numbers + of_addresses));
+}
+
 void KernelEmitter::barrier() {
   b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b_.getInt32(0)});
 }
 
 llvm::Value* KernelEmitter::shared_array(const loop::Buffer& b) {
   llvm::Type* type = llvm::ArrayType::get(values_.memory_type(b.dtype), static_cast<uint64_t>(constant_elements(b)));
-  llvm::GlobalVariable* array = new llvm::GlobalVariable(
-      module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type),
-      kernel_.name + "_" + b.name, nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
+  llvm::GlobalVariable* array =
+      new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type),
+                               kernel_.name + "_" + b.name, nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
   array->setAlignment(llvm::Align(64));
   return llvm::ConstantExpr::getAddrSpaceCast(array, b_.getPtrTy());
+}
+
+llvm::Align KernelEmitter::shared_alignment(const loop::Buffer& b, const scalar::Exprs& indices) const {
+  constexpr int64_t most = 16;  // bytes
+  const int64_t bytes = b.dtype.bytes();
+  Expr flat = scalar::imm(0);
+  for (size_t d = 0; d < indices.size(); ++d) flat = flat * b.shape[d] + indices[d];
+  flat = scalar::simplify(flat, bounds_);
+  const std::optional<scalar::Affine> affine = scalar::as_affine(flat, scalar::free_vars(flat));
+  if (!affine || !scalar::is_int(affine->rest)) return llvm::Align(static_cast<uint64_t>(bytes));
+  int64_t elements = std::gcd(std::max<int64_t>(1, most / bytes), affine->rest->ivalue);
+  for (const int64_t c : affine->coefficients) elements = std::gcd(elements, c);
+  return llvm::Align(static_cast<uint64_t>(bytes * elements));
 }
 
 void KernelEmitter::run_on_device(const DeviceForm& form) {
@@ -39,10 +71,12 @@ void KernelEmitter::run_on_device(const DeviceForm& form) {
   types.insert(types.end(), {global, index});
   create_function(types, "kernel_" + kernel_.name);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
-  if (form.thread)
+  if (form.thread) {
     function_->addFnAttr("nvvm.reqntid", std::to_string(form.threads));
-  else
+    function_->addFnAttr("nvvm.minctasm", std::to_string(blocks_at_once(kernel_, form.threads)));
+  } else {
     function_->addFnAttr("nvvm.maxntid", std::to_string(ptx_block));
+  }
 
   BasicBlock* entry = BasicBlock::Create(context_, "entry", function_);
   BasicBlock* start = BasicBlock::Create(context_, "start", function_);
