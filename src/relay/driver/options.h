@@ -128,9 +128,11 @@ struct PassOptions {
              {.flag = "-O,--opt-level", .most = max_opt_level}),
       option("mode", &PassOptions::mode,
              "Meaning of batch_norm and dropout: inference, or training (statistics and masks of the batch)"),
-      option("precision", &PassOptions::precision,
-             "Types of float32 values: as_written; bf16 or f16 for contractions and operators that follow them, with "
-             "sums in float32; auto for 16 bits in constant weights of products only. `relay verify` states the error"),
+      option(
+          "precision", &PassOptions::precision,
+          "Types of float32 values: as_written; bf16 or f16 for contractions and operators that follow them, with "
+          "sums in float32; auto for 16 bits in constant weights of products only; bf16x3 or bf16x2 for contractions "
+          "from bfloat16 parts of each float32. `relay verify` states the error"),
       option("external", &PassOptions::external,
              "External compiler that gets the parts of the program that it supports: dnnl (oneDNN), accelerator (int8, "
              "simulated)",

@@ -39,6 +39,7 @@ static const LevelledPass steps[] = {
     {"transposed_to_conv2d", 2},  // transposed convolutions with a stride become ordinary ones
     {"fold_constant", 2},         // arithmetic on weights left by the rewrites above is computed now
     {"shorten_weights", 0, Mode::Inference, {Precision::Auto}},
+    {"split_contractions", 0, Mode::Inference, {Precision::TwoParts, Precision::ThreeParts}},
     {"combine_added_matmul", 2},  // a gradient summed over the uses of a weight is one product
     {"limit_width", 0},           // kernels of thousands of operands become trees of small ones
     {"common_subexpr", 2},        // repeated computations are done once
@@ -71,15 +72,22 @@ const char* name(Precision precision) {
     case Precision::BFloat16: return "bf16";
     case Precision::Float16: return "f16";
     case Precision::Auto: return "auto";
+    case Precision::TwoParts: return "bf16x2";
+    case Precision::ThreeParts: return "bf16x3";
   }
   return "?";
 }
 
 Result<Precision> find_precision(const std::string& text) {
-  for (Precision p : {Precision::AsWritten, Precision::BFloat16, Precision::Float16, Precision::Auto})
+  for (Precision p : {Precision::AsWritten, Precision::BFloat16, Precision::Float16, Precision::Auto,
+                      Precision::TwoParts, Precision::ThreeParts})
     if (text == name(p)) return p;
-  return Diagnostic{DiagnosticKind::bad_option,     format("there is no precision '{}'", text), {}, {}, {},
-                    "as_written, bf16, f16 or auto"};
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("there is no precision '{}'", text),
+                    {},
+                    {},
+                    {},
+                    "as_written, bf16, f16, auto, bf16x2 or bf16x3"};
 }
 
 Pipeline pipeline(int level, Mode mode, Precision precision) {
@@ -97,6 +105,7 @@ Pipeline pipeline(int level, Mode mode, Precision precision) {
     out.options["to_mixed_precision.keep_output"] = int64_t{1};
     out.options["to_mixed_precision.missing"] = int64_t{2};
   }
+  if (precision == Precision::TwoParts) out.options["split_contractions.parts"] = int64_t{2};
   if (level == 0) out.options["fuse_ops.max_group"] = int64_t{1};
   if (level == 3) out.options["fold_constant.max_elements"] = int64_t{1} << 20;  // folds larger weights too
   return out;

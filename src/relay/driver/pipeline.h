@@ -26,8 +26,11 @@ enum class Precision : uint8_t {
   BFloat16,  // those of contractions and of operators that follow them (to_mixed_precision)
   Float16,
   Auto,  // constant weights of products in float16 or bfloat16, all other values in float32 (shorten_weights)
+  // Contractions from two or three bfloat16 parts of each float32, three or six products (split_contractions).
+  TwoParts,
+  ThreeParts,
 };
-const char* name(Precision precision);  // "as_written", "bf16", "f16", "auto"
+const char* name(Precision precision);  // "as_written", "bf16", "f16", "auto", "bf16x2", "bf16x3"
 Result<Precision> find_precision(const std::string& name);
 
 struct Pipeline {

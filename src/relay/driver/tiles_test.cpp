@@ -4,7 +4,9 @@
 
 #if defined(__x86_64__)
 
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <regex>
 
 #include "relay/codegen/llvm/amx_emulator.h"
@@ -146,6 +148,33 @@ TEST(Tiles, Bfloat16IsInItsClass) {
     ASSERT_NE(schedules_of(program).find(" tiles\n"), std::string::npos) << schedules_of(program);
     const Tensor x = values(network.input, 37), got = run(program, options.lower.target, x);
     EXPECT_LT(largest_difference(got, evaluated(network, x)), 1e-6);
+  }
+}
+
+// float32 products from three bfloat16 parts (split_contractions): as exact as sums of float32, and an infinity stays in
+// its row.
+TEST(Tiles, Float32FromParts) {
+  Options options = with_tiles();
+  options.passes.precision = Precision::ThreeParts;
+  const codegen::AmxEmulator emulator;
+  const std::vector<Network> networks = {
+      {"dense", {32, 96}, {{48, 96}}, "nn.dense(%x, %w0)"},
+      {"convolution", {1, 32, 5, 16}, {{32, 32, 3, 3}}, "nn.conv2d(%x, %w0, padding=[1, 1])"}};
+  for (const Network& network : networks) {
+    SCOPED_TRACE(network.name);
+    const build::LoweredProgram program = lowered(network, options);
+    ASSERT_NE(schedules_of(program).find(" tiles\n"), std::string::npos) << schedules_of(program);
+    codegen::AmxEmulator::state() = {};
+    const Tensor x = values(network.input, 37);
+    EXPECT_LT(largest_difference(run(program, options.lower.target, x), evaluated(network, x)), 1e-6);
+    if (emulator.emulates()) EXPECT_GT(codegen::AmxEmulator::state().products, 0);
+  }
+  Tensor x = values(networks[0].input, 37);
+  x.mutable_span<float>()[5] = std::numeric_limits<float>::infinity();
+  const Tensor got = run(lowered(networks[0], options), options.lower.target, x), expected = evaluated(networks[0], x);
+  for (int64_t i = 0; i < got.elements(); ++i) {
+    EXPECT_EQ(std::isfinite(got.at(i)), i >= 48) << i;
+    if (i < 48) EXPECT_EQ(got.at(i), expected.at(i)) << i;
   }
 }
 

@@ -9,12 +9,12 @@ namespace relay::machine {
 std::span<const Instruction> instructions() {
 #define RELAY_INSTRUCTION(name, architecture, left, right, sum, products, least, most, features, intrinsic) \
   {name, architecture, DType::left(), DType::right(), DType::sum(), products, least, most, features, intrinsic},
-#define RELAY_PRODUCT_INSTRUCTION(name, architecture, left, right, sum, products, bytes, features, intrinsic)      \
-  {name,  architecture, DType::left(), DType::right(),    DType::sum(), products, bytes, bytes, features, intrinsic, \
-   Registers::Vector, false},
+#define RELAY_PRODUCT_INSTRUCTION(name, architecture, left, right, sum, products, bytes, features, intrinsic) \
+  {name,  architecture, DType::left(), DType::right(), DType::sum(),      products,                           \
+   bytes, bytes,        features,      intrinsic,      Registers::Vector, false},
 #define RELAY_TILE_INSTRUCTION(name, architecture, left, right, sum, rows, steps, products, most, features, intrinsic) \
   {name, architecture, DType::left(), DType::right(),  DType::sum(), products, DType::sum().bytes(),                   \
-   most, features,     intrinsic,     Registers::Tile, true, rows, steps},
+   most, features,     intrinsic,     Registers::Tile, true,         rows,     steps},
   static const Instruction all[] = {
 #include "relay/machine/instructions.def"
   };

@@ -259,3 +259,19 @@ def test_operators_on_integers_are_those_of_onnx_runtime(tmp_path):
         for target in ("zen3", "zen4"):
             rules = rules_for(target, relay.load(model), tmp_path, strict=True)
             assert "products at once" in rules, (nodes[-1].op_type, target, rules)
+
+
+@pytest.mark.parametrize("scale", [0, np.nan, np.inf])
+def test_scales_that_represent_nothing(scale):
+    """A diagnostic with the node; a scale of 0 is only wrong where numbers are divided by it."""
+    for op, dtype in (("QuantizeLinear", np.float32), ("DequantizeLinear", np.uint8)):
+        if (op, scale) == ("DequantizeLinear", 0):
+            continue
+        nodes = [helper.make_node(op, ["v", "s", "z"], ["y"], name="bad scale")]
+        constants = {"v": np.ones((2, 3), dtype), "s": np.float32(scale), "z": np.uint8(0)}
+        kind = TensorProto.UINT8 if op == "QuantizeLinear" else TensorProto.FLOAT
+        with pytest.raises(
+            relay.CompileError, match=f"(?s)a scale is {scale}, but must be a finite.*bad scale"
+        ) as error:
+            relay.load(model_of(nodes, [1], kind, constants))
+        assert "help:" in str(error.value)

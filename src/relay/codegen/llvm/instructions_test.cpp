@@ -29,9 +29,7 @@ TargetDesc machine_with(const Instruction& instruction) {
   TargetDesc t;
   t.name = instruction.name, t.triple = format("{}-unknown-linux-gnu", instruction.architecture), t.cpu = "generic";
   if (t.triple.starts_with("x86_64"))
-    t.cpu = instruction.most_bytes == 64   ? "x86-64-v4"
-            : instruction.most_bytes == 32 ? "x86-64-v3"
-                                           : "x86-64-v2";
+    t.cpu = instruction.most_bytes == 64 ? "x86-64-v4" : instruction.most_bytes == 32 ? "x86-64-v3" : "x86-64-v2";
   if (instruction.on_tiles()) t.cpu = "x86-64";
   for (std::string_view f : split(instruction.features, ' ')) t.features.push_back(format("+{}", f));
   t.vector_bytes = instruction.on_tiles() ? 16 : instruction.most_bytes, t.vector_registers = 32, t.has_fma = true;

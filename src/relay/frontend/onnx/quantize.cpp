@@ -82,12 +82,22 @@ bool is_plain(Convert& c, DType integers, int64_t bits) {
 // The zero point of this node; 0 if absent.
 Expr zero_point(Convert& c) { return c.has(2) ? whole(c, c.input(2)) : c.scalar(0, DType::int32()); }
 
+// An infinite or NaN scale among known ones, or a 0 if numbers are divided by it.
+std::optional<double> wrong_scale(Convert& c, bool divides) {
+  const ir::Constant* scales = ir::as<ir::Constant>(c.input(1));
+  for (int64_t i = 0; scales && i < scales->value.elements(); ++i)
+    if (const double scale = scales->value.at(i); !std::isfinite(scale) || (divides && scale == 0)) return scale;
+  return std::nullopt;
+}
+
 }  // namespace
 
 Values DequantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
+  if (const std::optional<double> wrong = wrong_scale(c, false))
+    return c.bad("a scale is {}, but must be a finite number", *wrong);
   const DType from = c.dtype(x);
   if (is_plain(c, from, 32) && c.integer("output_dtype", 0) == 0)
     return {c.emit("qnn.dequantize", {x, whole(c, c.input(1)), zero_point(c)}, {{"axis", *axis}})};
@@ -131,6 +141,8 @@ Values QuantizeLinear(Convert& c) {
   Expr x = c.input(0);
   std::optional<int64_t> axis = channel_axis(c, x);
   if (!axis) return {};
+  if (const std::optional<double> wrong = wrong_scale(c, true))
+    return c.bad("a scale is {}, but must be a finite number other than 0", *wrong);
   const int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
   std::optional<DType> real = division_type(c);
   if (!real) return {};

@@ -36,11 +36,11 @@ constexpr int64_t page_bytes = 4096;
 // Fastest path, caches and read bandwidths of one core. fma_per_cycle counts instructions of the widest vector, and
 // bfloat16_pairs_per_cycle its vdpbf16ps, if the processor has it. int16_pairs_per_cycle counts pairs of vpmaddwd and
 // vpaddd: by llvm-mca's scheduling models, of which Intel's take three ports for both at 256 bits, and two at 512. Dot
-// products of bytes are as fast as multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen 4 and Sapphire Rapids (10, 11.6
-// and 11.6 of 512 bits); Alder Lake's divisions and Ice Lake's exp have the latter's figures; others are predicted by
-// llvm-mca for the kernels in measure/operations.cpp. Those of float64 are llvm-mca's, except for Zen 4's, and exp of
-// Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of float32. LLVM treats Zen 5 as a Zen
-// 4, but its multiply-adds make exp twice as fast.
+// products of bytes are as fast as multiply-adds on all of them. Cycles of divisions, roots and exp are measured on Zen
+// 4 and Sapphire Rapids (10, 11.6 and 11.6 of 512 bits); Alder Lake's divisions and Ice Lake's exp have the latter's
+// figures; others are predicted by llvm-mca for the kernels in measure/operations.cpp. Those of float64 are llvm-mca's,
+// except for Zen 4's, and exp of Ice Lake and Sapphire Rapids, which are as much below llvm-mca's as their exp of
+// float32. LLVM treats Zen 5 as a Zen 4, but its multiply-adds make exp twice as fast.
 const Model models[] = {
     {"generic", "x86-64-v2", 1, 0, 1, 2.5, {28, 28, 22.8}, {44, 42, 42.1}, 32, 256, 8192, 30, 15, 8, true},
     {"avx2", "x86-64-v3", 2, 0, 1, 3, {14, 14, 10.9}, {28, 28, 17.8}, 32, 512, 8192, 50, 20, 10, true},

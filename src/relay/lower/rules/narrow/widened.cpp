@@ -8,8 +8,8 @@
 //
 // Data is widened once, and then read for each output. A constant weight keeps its bytes in memory, and is widened in
 // registers, where a tile uses each vector for several rows. If a weight has zero points, its differences are stored in
-// 16 bits when the program is built. Bytes may have any signs, and nothing saturates: results are bit-identical to those
-// of the original sum.
+// 16 bits when the program is built. Bytes may have any signs, and nothing saturates: results are bit-identical to
+// those of the original sum.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
@@ -31,9 +31,9 @@ bool is_byte(DType t) { return t == DType::int8() || t == DType::uint8(); }
 Expr widened_byte(const Expr& e) {
   const Expr inner = e->kind == Kind::Cast ? e->args[0] : e;
   if (is_byte(inner->dtype)) return scalar::cast(DType::int16(), inner);
-  const te::TensorNode* scalar_stage =
-      inner->kind == Kind::Load && inner->args.empty() ? dynamic_cast<const te::TensorNode*>(inner->source.get())
-                                                       : nullptr;
+  const te::TensorNode* scalar_stage = inner->kind == Kind::Load && inner->args.empty()
+                                           ? dynamic_cast<const te::TensorNode*>(inner->source.get())
+                                           : nullptr;
   const Expr& value = scalar_stage && scalar_stage->body ? scalar_stage->body : inner;
   constexpr int64_t least = INT8_MIN, most = UINT8_MAX;
   if (!scalar::is_int(value) || value->ivalue < least || value->ivalue > most) return {};
