@@ -302,8 +302,8 @@ def main():
     state = run.busy(run.machine_load())
     if state:
         state += (
-            f"Its load average was {os.getloadavg()[0]:.0f}. Latencies are thus mostly waits for a core, and all figures are worse "
-            "than on an idle machine; the processor times compare the engines.\n"
+            f"Its load average was {os.getloadavg()[0]:.0f}. Latencies are thus mostly waits for a core, and all "
+            "figures are worse than on an idle machine; the processor times compare the engines.\n"
         )
     server_core, client_core = sorted(os.sched_getaffinity(0))[:2]
     found = {}

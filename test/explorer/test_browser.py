@@ -276,7 +276,7 @@ def test_passes_of_a_tree_lstm(opened, report):
 def test_first_picture_of_a_long_chain(opened, report, tmp_path, length, seconds):
     model = tmp_path / "chain.relay"
     chain(model, length)
-    path = report(f"chain{length}", model, "--no-texts", "-O", "1", timeout=600)
+    path = report(f"chain{length}", model, "--no-texts", "-O", "1", timeout=1800)
     assert path.stat().st_size <= 1_000_000 + 20 * length
     times, taken = [], []
     for _ in range(3):

@@ -165,7 +165,7 @@ function fateParts(pane, place) {
   const c = pane.compilation, fate = c.fateOf(place);
   const out = [element("h3", {}, "where it is computed")];
   const errors = c.groupsOf(place).map((group) => c.groups[group].error).filter((error) => error);
-  const told = ({ relative, absolute, ulps }) => relative === null ? "not finite" : `${errorText(relative)} of the largest value; ${errorText(absolute)}, ${inUnits(ulps ?? 0, "ulp")}`;
+  const told = ({ relative, absolute, ulps }) => relative === null ? "not finite" : `${errorText(relative)} of the largest value; ${errorText(absolute)}, ${Math.round(ulps ?? 0).toLocaleString("en")} ulp`;
   out.push(fact("error", errors.map(told).join("; ")));
   if (fate.kernels) out.push(...fate.kernels.map((kernel) => kernelFacts(pane, kernel)));
   else if (fate.text) out.push(element("p", {}, fate.text));
