@@ -15,6 +15,7 @@ import io
 import json
 import os
 import pathlib
+import pkgutil
 import random
 import re
 import resource
@@ -283,7 +284,9 @@ def main() -> None:
     with atheris.instrument_imports(include=[f"relay.frontend.{one}" for one in parts]):
         import relay  # noqa: F401
 
-        importlib.import_module(f"relay.frontend.{READERS[name].module}.graph")
+        package = importlib.import_module(f"relay.frontend.{READERS[name].module}")
+        for one in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"{package.__name__}.{one.name}")
     remember_good_hdf5()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     outcomes, seen = os.environ.get("RELAY_OUTCOMES"), set()
