@@ -12,8 +12,8 @@
 //   }
 //
 // Block and Thread loops are the outermost loops of a task: in front of them are only lets and shared arrays, and
-// statements run inside of all Thread loops. Each iteration of the Block loops is run by a block of threads, one for each
-// iteration of the Thread loops. A task without Block loops is one block. Blocks are as independent as tasks.
+// statements run inside of all Thread loops. Each iteration of the Block loops is run by a block of threads, one for
+// each iteration of the Thread loops. A task without Block loops is one block. Blocks are as independent as tasks.
 //
 // Threads run in any order and at once, but all of a block reach a barrier before one goes on behind it. So a barrier
 // must not stand in a branch or loop that only some threads take: verify() refuses one unless all conditions and bounds

@@ -172,7 +172,7 @@ TEST(Blocks, RacesAreFound) {
   EXPECT_EQ(found(replaced(reversed, "      barrier\n", ""), 6, 30),
             "kernel reversed: two threads touch row[3] without a barrier between them, and one writes it: "
             "`y[i, j] = row[5 - j]` of thread 2 and `row[j] = x[i, j]` of thread 3");
-  // One too few in a loop: a step reads what the one before adds.
+  // A barrier that a loop lacks: a step reads what the one before adds.
   EXPECT_EQ(found(replaced(tree, "        barrier\n", ""), 16, 5),
             "kernel tree: two threads touch part[0, 1] without a barrier between them, and one writes it: "
             "`part[r, l] = part[r, l] + part[r, l + half]` of thread 0 and "

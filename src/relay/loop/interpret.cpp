@@ -1,8 +1,8 @@
 // Interprets kernels statement by statement, lane by lane, and checks every index. Local arrays start with garbage, so
 // that reads of elements that were never stored are noticed.
 //
-// The threads of a block are run together: a statement with a barrier or a shared array inside is run for all threads at
-// once, after a check that all of them take it in the same way; any other by one thread after the other.
+// The threads of a block are run together: a statement with a barrier or a shared array inside is run for all threads
+// at once, after a check that all of them take it in the same way; any other by one thread after the other.
 #include <cstring>
 #include <memory>
 #include <unordered_map>

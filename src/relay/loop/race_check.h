@@ -24,7 +24,7 @@ class RaceCheck {
 
  private:
   struct Access {
-    int64_t who = -1;  // -1: nobody
+    int64_t who = -1;  // -1 if there is none
     const StmtNode* statement = nullptr;
   };
   // The accesses of an element so far: a writer, and two readers if there are several.

@@ -53,14 +53,14 @@ class EntryReader {
     symbols_[words.back()] = entry_.parameter_bytes;
     entry_.parameter_bytes += 8, ++entry_.parameters;
   }
-  void array(const std::string& text) {  // ".local .align 64 .b8 NAME[64]"
-    static const std::regex form(R"(\.(local|shared) \.align (\d+) \.b8\s+([\w$.]+)\[(\d+)\])");
+  void array(const std::string& text) {  // ".local .align 64 .b8 NAME[64]", ".shared .align 64 .f32 NAME"
+    static const std::regex form(R"(\.(local|shared) \.align (\d+) \.[a-z](\d+)\s+([\w$.]+)(?:\[(\d+)\])?)");
     std::smatch m;
     if (!std::regex_match(text, m, form)) throw PtxError("unknown declaration: " + text);
     size_t& used = m[1] == "local" ? entry_.local_bytes : entry_.shared_bytes;
     used = round_up(used, std::stoul(m[2]));
-    symbols_[m[3]] = (m[1] == "local" ? local_base : shared_base) + used;
-    used += std::stoul(m[4]);
+    symbols_[m[4]] = (m[1] == "local" ? local_base : shared_base) + used;
+    used += std::stoul(m[3]) / 8 * (m[5].matched ? std::stoul(m[5]) : 1);
   }
   void instruction(std::string text, int line) {
     static const std::regex label(R"(^([\w$.]+):(.*)$)");

@@ -84,7 +84,7 @@ class KernelEmitter {
   void alloc_stmt(const loop::Stmt& s);
   void barrier();                              // of a block's threads, on devices that have them
   Value* shared_array(const loop::Buffer& b);  // one for all threads of a block
-  // What is known of the alignment of an element of a shared array, for vectors of up to 16 bytes.
+  // The known alignment of an element of a shared array, for vectors of up to 16 bytes.
   llvm::Align shared_alignment(const loop::Buffer& b, const scalar::Exprs& indices) const;
   void branch(Value* condition, function_ref<void()> then, function_ref<void()> otherwise);
   void define(const scalar::Expr& var, Value* value);

@@ -1,6 +1,6 @@
 // KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks),
-// nest_loops.cpp (kinds of loops, tails), nest_blocks.cpp (blocks of threads), nest_storage.cpp (stages placed in loops,
-// their buffers and rings) and nest_bodies.cpp (computing and storing the elements of one point).
+// nest_loops.cpp (kinds of loops, tails), nest_blocks.cpp (blocks of threads), nest_storage.cpp (stages placed in
+// loops, their buffers and rings) and nest_bodies.cpp (computing and storing the elements of one point).
 #pragma once
 
 #include <unordered_map>
@@ -109,7 +109,7 @@ class KernelBuilder {
   // The number of the thread in its block, and the number of threads; 0 and 1 outside of the loops over threads.
   Expr thread_number() const;
   int64_t threads() const;
-  // What all threads of the block need, given what one of them does.
+  // The region that all threads of the block need, given that of one.
   Region of_all_threads(const te::Tensor& t, Region region) const;
   // Computes a stage into shared memory: its leading loops over threads are distributed over those of the block.
   loop::Stmt fill(const te::Tensor& stage, const Ranges& ranges);

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <memory>
 
-#include "relay/lower/rules/block_scales.h"
+#include "relay/lower/rules/narrow/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {

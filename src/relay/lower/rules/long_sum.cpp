@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "relay/lower/rules/block_scales.h"
+#include "relay/lower/rules/narrow/block_scales.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/scalar/simplify.h"
 

@@ -32,9 +32,9 @@
 //     loops m/1:thread k/1:thread
 //
 // A block whose size does not divide the axis has threads without elements, which store nothing. In `i/256 i/1:thread`
-// neighbouring threads have neighbouring elements; all loops over threads are opened in front of it. `shared`: one array for
-// the block, with all that its threads need. The threads fill it together: the elements of the :thread loops, which come
-// first, are distributed over them.
+// neighbouring threads have neighbouring elements; all loops over threads are opened in front of it. `shared`: one
+// array for the block, with all that its threads need. The threads fill it together: the elements of the :thread loops,
+// which come first, are distributed over them.
 #pragma once
 
 #include <map>

@@ -20,8 +20,8 @@ using scalar::Interval;
 // Address spaces of NVPTX.
 constexpr unsigned global_space = 1, shared_space = 3;
 
-// The blocks that should fit on a multiprocessor at once. Left to itself, ptxas may spill the numbers of a thread's tile
-// to run more, and with one it may take all registers for code that it reorders.
+// The blocks that should fit on a multiprocessor at once. Left to itself, ptxas may spill the numbers of a thread's
+// tile to run more, and with one it may take all registers for code that it reorders.
 static int64_t blocks_at_once(const loop::Kernel& kernel, int64_t threads) {
   constexpr int64_t all_registers = 64 << 10;  // of a multiprocessor: on all processors from sm_75 on
   constexpr int64_t of_addresses = 80;         // of a thread, for all but its tile: ptxas uses 75 to 95 more

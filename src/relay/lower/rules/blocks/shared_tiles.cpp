@@ -1,7 +1,7 @@
 // Contractions on devices with blocks of threads: dense, batched matmul, convolution. A block computes a tile of the
-// result, of columns (an axis that only the right factor has) and rows (one or two that only the left one has). For a few
-// terms of the sum at a time, its threads copy what the tile needs of both factors to shared memory, together; then each
-// adds these terms to a small tile of its own, in registers.
+// result, of columns (an axis that only the right factor has) and rows (one or two that only the left one has). For a
+// few terms of the sum at a time, its threads copy what the tile needs of both factors to shared memory, together; then
+// each adds these terms to a small tile of its own, in registers.
 //
 //   stage relu: root
 //     loops m/64:block n/64:block m/4:thread n/4:thread m/1:unroll n/1:unroll
@@ -132,8 +132,9 @@ int64_t shared_bytes_of(const SharedTiles& s) {
   return s.step * (s.columns.block() + s.row_block() + 2 * gap) * s.sum->dtype.bytes();
 }
 
-// Nanoseconds: the blocks of a multiprocessor, one after the other. A multiprocessor starts four multiply-adds of a warp
-// in a cycle, and reads a number for each thread of a warp from shared memory. It needs some warps to hide their latency.
+// Nanoseconds: the blocks of a multiprocessor, one after the other. A multiprocessor starts four multiply-adds of a
+// warp in a cycle, and reads a number for each thread of a warp from shared memory. It needs some warps to hide their
+// latency.
 double estimate(const TargetDesc& target, const SharedTiles& s) {
   const BlockFigures& gpu = target.blocks;
   constexpr double multiply_adds_per_cycle = 4;  // of a warp, on all GPUs since 2016
@@ -173,12 +174,13 @@ bool shape_tile(const TargetDesc& target, SharedTiles& s, int64_t threads, int64
   const int64_t k = extent_or(*find_axis(*s.sum, s.k), usual_features);
   s.step = longest;
   while (s.step > 4 && (s.step > k || shared_bytes_of(s) > target.blocks.shared_bytes)) s.step /= 2;
-  constexpr int64_t most_registers = 200;  // of 255: none are spilled
+  constexpr int64_t most_registers = 200;  // of 255, without spills
   return s.threads() >= target.blocks.warp && s.threads() <= target.blocks.threads &&
          registers_of(s) <= most_registers && shared_bytes_of(s) <= target.blocks.shared_bytes;
 }
 
-// The copy of a factor for a block: the dimensions that the sum moves outermost, the one along the tile's axis innermost.
+// The copy of a factor for a block: the dimensions that the sum moves outermost, the one along the tile's axis
+// innermost.
 te::Tensor copy_of(const ScheduleDraft& draft, const te::TensorNode& sum, const SharedFactor& f,
                    const std::set<std::string>& tile, std::vector<int>& order) {
   auto rank = [&](size_t d) {

@@ -1,4 +1,4 @@
-#include "relay/lower/rules/block_scales.h"
+#include "relay/lower/rules/narrow/block_scales.h"
 
 #include <algorithm>
 
