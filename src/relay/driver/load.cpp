@@ -211,7 +211,8 @@ Status load_artifact(Model& model, const std::string& path, const RunOptions& op
   }
   model.form = ModelForm::Artifact;
   RELAY_ASSIGN(std::string text, note(model.artifact, interface_note));
-  RELAY_ASSIGN(model.interface, text::parse(text));
+  const Result<ir::Module> interface = text::parse(text);
+  if (interface) model.interface = *interface;
   std::map<std::string, ir::FunctionRef>::const_iterator main = model.interface.functions.find(ir::main_function);
   const runtime::Program& program = *model.artifact.program;
   const size_t inputs = program.is_graph() ? program.graph().inputs.size() : program.signature.inputs.size();

@@ -6,6 +6,7 @@
 
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/flops.h"
+#include "relay/lower/known_schedules.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"
@@ -190,7 +191,7 @@ class Lowering {
     std::vector<OutputLayout> layouts;
     for (size_t o = 0; o < g.outputs.size(); ++o)
       layouts.push_back({g.te.outputs[o]->shape.size(), layout_in(g, g.te.outputs[o], g.outputs[o])});
-    RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(draft, layouts, name, options_));
+    RELAY_ASSIGN(ScheduledGroup scheduled, schedule_group(draft, layouts, name, options_, known_));
     if (scheduled.refusal) out_.refusals.push_back(*scheduled.refusal);
     if ((failed_algorithm_ = scheduled.failed_algorithm)) return ok();
     draft = std::move(scheduled.draft);
@@ -363,6 +364,7 @@ class Lowering {
   std::vector<bool> is_constant_;
   bool streams_weights_ = false;
   std::optional<Rule> failed_algorithm_;
+  KnownSchedules known_;
   std::map<std::pair<int, std::string>, int> packed_;
   std::map<int, Layout> requested_layouts_;  // by constant: the layout that the first group requested
   std::set<int> is_shared_;                  // arrays that hold others

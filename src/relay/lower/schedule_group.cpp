@@ -1,6 +1,7 @@
 #include "relay/lower/schedule_group.h"
 
 #include "relay/base/stable_hash.h"
+#include "relay/lower/known_schedules.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -220,11 +221,16 @@ Result<ScheduledGroup> scheduled(const Attempts& attempts, const std::string& ke
 }  // namespace
 
 Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
-                                      const std::string& name, const LowerOptions& options) {
-  const Attempts attempts(start, outputs, name, options);
+                                      const std::string& name, const LowerOptions& options, KnownSchedules& known) {
   const std::string key = group_key(start, options);
+  // The stages of an algorithm's form and of a recurrence cannot be compared.
+  const bool may_share = !start.form.schedule && !start.is_step && !options.schedules.contains(name);
+  if (may_share)
+    if (const ScheduledGroup* made = known.find(key, start, outputs)) return *made;
+  const Attempts attempts(start, outputs, name, options);
   RELAY_ASSIGN(ScheduledGroup out, scheduled(attempts, key, name, options));
   out.key = key;
+  if (may_share && !out.refusal) known.add(key, start, outputs, out);  // refusals name the group
   return out;
 }
 

@@ -33,9 +33,12 @@ struct OutputLayout {
 // constants do not enter it. `start`: a group with nothing scheduled.
 std::string group_key(const ScheduleDraft& start, const LowerOptions& options);
 
+class KnownSchedules;
+
 // `start`: a group with nothing scheduled. Fails only if a user-specified schedule cannot be built or, with
-// options.strict, if any cannot.
+// options.strict, if any cannot. `known`: the schedules made with these options so far, to which this one is added.
+// Kernels have the name of the first of equal groups.
 Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
-                                      const std::string& name, const LowerOptions& options);
+                                      const std::string& name, const LowerOptions& options, KnownSchedules& known);
 
 }  // namespace relay::lower

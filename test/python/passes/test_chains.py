@@ -1,5 +1,6 @@
 """Chains of elementwise operators compile in time that grows with their length, however often they use one value."""
 
+import os
 import re
 import subprocess
 
@@ -85,6 +86,34 @@ def test_long_chains(tmp_path, link, length):
 @pytest.mark.parametrize("heavy", ["nn.dense(A, %w)", "nn.softmax(A)", "add(A, sum(A, axis=[1], keepdims=1))"])
 def test_chains_around_other_kernels(tmp_path, link, heavy):
     compiles(tmp_path, program(link, 40, first=heavy.replace("A", "%x"), last=heavy))
+
+
+def processor_time(tmp_path, text: str) -> float:
+    """Seconds of processor time that compiling the program takes on one thread."""
+    path = tmp_path / "chain.relay"
+    path.write_text(text)
+    command = [PROGRAM, "compile", path, "-o", tmp_path / "chain.rart", "--threads", "1"]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=ROOT)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, text[:400]
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.parametrize(
+    "link, stages",
+    [
+        ("add(A, nn.relu(A))", 2),
+        ("add(nn.softmax(nn.dense(sigmoid(A), %w)), sum(A, axis=[1], keepdims=1))", 5),
+    ],
+)
+def test_time_grows_with_the_length(tmp_path, link, stages):
+    """4,000 stages take at most 2.5 times as long as 2,000: in one of three tries, since other processes slow both."""
+    ratios = []
+    while not ratios or (min(ratios) > 2.5 and len(ratios) < 3):
+        shorter, longer = (processor_time(tmp_path, program(link, n // stages)) for n in (2000, 4000))
+        ratios.append(longer / shorter)
+    assert min(ratios) <= 2.5, ratios
 
 
 def test_a_size_of_many_terms(tmp_path):

@@ -51,15 +51,13 @@ static std::string key_of(const std::string& text) {
 }
 
 Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
-  if (checked_.contains(text)) return ok();
-  if (const std::string key = store_ ? key_of(text) : "";
-      store_ && (store_->find(key, Tier::Full) || (tier_ == Tier::Fast && store_->find(key, Tier::Fast)))) {
-    // It was checked before it was compiled.
-    checked_.emplace(text, std::nullopt);
-    return ok();
+  const std::string key = key_of(text);
+  if (checked_.contains(key)) return ok();
+  JobRef job = new_job(kernel, key);
+  if (job->state != Job::State::Done) {  // otherwise it was checked before it was compiled
+    RELAY_ASSIGN(job->kernel, codegen::check(kernel, target_));
   }
-  RELAY_ASSIGN(Prepared prepared, codegen::check(kernel, target_));
-  checked_.emplace(text, std::move(prepared));
+  checked_.emplace(key, std::move(job));
   return ok();
 }
 
@@ -72,28 +70,35 @@ static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {
   return tier == Tier::Fast ? rolled(kernel) : kernel;
 }
 
-// Full code is as good as fast code, which need not be exchanged.
-bool LlvmBackend::find_stored(Job& job) {
+LlvmBackend::JobRef LlvmBackend::new_job(const loop::Kernel& kernel, std::string key) const {
+  JobRef job = std::make_shared<Job>();
+  job->tier = tier_of(kernel), job->key = std::move(key);
+  if (!store_) return job;
+  // Full code is as good as fast code, which need not be exchanged.
   for (const Tier tier : {Tier::Full, Tier::Fast}) {
-    if (tier == Tier::Fast && job.tier == Tier::Full) return false;
-    std::optional<std::string> object = store_->find(job.key, tier);
-    if (object) object = renamed(std::move(*object), stored_name(job.key), job.name);
+    if (tier == Tier::Fast && job->tier == Tier::Full) break;
+    std::optional<std::string> object = store_->find(job->key, tier);
     if (!object) continue;
-    job.object = *std::move(object), job.state = Job::State::Done;
-    return true;
+    job->object = *std::move(object), job->state = Job::State::Done;
+    break;
   }
-  return false;
+  return job;
 }
 
-LlvmBackend::JobRef LlvmBackend::new_job(const loop::Kernel& kernel, const std::string& text,
-                                         std::optional<Prepared> checked) {
-  JobRef job = std::make_shared<Job>();
-  job->tier = tier_of(kernel), job->name = kernel.name, job->body = kernel.body;
+LlvmBackend::JobRef LlvmBackend::begun(const loop::Kernel& kernel, std::string key) {
+  const auto known = checked_.find(key);
+  JobRef job = known == checked_.end() ? nullptr : known->second;
+  if (!job || !job->name.empty()) job = new_job(kernel, std::move(key));  // a second name needs a second object file
+  job->name = kernel.name, job->body = kernel.body;
   jobs_[kernel.body.get()] = job;
-  if (store_) job->key = key_of(text);
-  if (store_ && find_stored(*job)) return job;
-  if (job->tier == Tier::Fast || !checked) checked = Prepared{to_compile(kernel, job->tier)};
-  job->kernel = std::move(checked);
+  if (job->state == Job::State::Done) {
+    if (std::optional<std::string> mine = renamed(std::move(*job->object), stored_name(job->key), job->name)) {
+      job->object = *std::move(mine);
+      return job;
+    }
+    job->state = Job::State::Checked;  // the store's file is damaged
+  }
+  if (job->tier == Tier::Fast || !job->kernel) job->kernel = Prepared{to_compile(kernel, job->tier)};
   job->kernel->kernel.name = store_ ? stored_name(job->key) : job->name;
   put(job);
   return job;
@@ -101,10 +106,7 @@ LlvmBackend::JobRef LlvmBackend::new_job(const loop::Kernel& kernel, const std::
 
 void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
   if (!is_linked_) return;
-  const auto known = checked_.find(text);
-  std::optional<Prepared> prepared;
-  if (known != checked_.end()) prepared = std::exchange(known->second, std::nullopt);
-  if (new_job(kernel, text, std::move(prepared))->state == Job::State::Done) return;
+  begun(kernel, key_of(text));
   start_worker();
   constexpr size_t most_waiting = 8;  // unrolled kernels take memory
   std::unique_lock<std::mutex> lock(mutex_);
@@ -113,6 +115,7 @@ void LlvmBackend::begin(const loop::Kernel& kernel, const std::string& text) {
 
 void LlvmBackend::put(const JobRef& job) {
   std::lock_guard<std::mutex> lock(mutex_);
+  job->state = Job::State::Waits;
   queue_.push_back(job);
 }
 
@@ -120,6 +123,7 @@ void LlvmBackend::start_worker() {
   Worker* idle = nullptr;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (queue_.empty()) return;
     for (const std::unique_ptr<Worker>& w : workers_)
       if (w->is_done) idle = w.get();
     if (!idle) return;
@@ -182,7 +186,7 @@ Result<std::string> LlvmBackend::object_of(Job& job) {
     std::lock_guard<std::mutex> lock(mutex_);
     idle_writers_[job.tier].push_back(std::move(writer));
   }
-  if (job.key.empty()) return object;
+  if (!store_ || job.key.empty()) return object;
   store_->keep(job.key, job.tier, object);
   std::optional<std::string> mine = renamed(std::move(object), stored_name(job.key), job.name);
   RELAY_CHECK(mine, "the object file of {} has no such kernel", job.name);
@@ -196,11 +200,8 @@ Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const l
   if (!is_linked_) return target_machine(target_).errors();
   for (const loop::Kernel& k : kernels) {
     const auto known = jobs_.find(k.body.get());
-    if (known != jobs_.end() && known->second->name == k.name) {
-      jobs.push_back(known->second);
-      continue;
-    }
-    jobs.push_back(new_job(k, store_ ? loop::text_without_name(k) : "", std::nullopt));
+    const bool has_begun = known != jobs_.end() && known->second->name == k.name;
+    jobs.push_back(has_begun ? known->second : begun(k, key_of(loop::text_without_name(k))));
   }
   if (functions || jobs.empty()) {  // the linker needs a file
     jobs.push_back(std::make_shared<Job>());

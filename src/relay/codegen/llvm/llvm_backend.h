@@ -31,15 +31,16 @@ class LlvmBackend : public Backend {
                            CodeForm form) override;
 
  private:
-  // An object file to be made, of one kernel or of the functions of a program; an empty one if it has neither.
+  // A kernel with everything that is made of it, each once; or the functions of a program; or neither, for an empty
+  // object file. Its object file has the kernel's name in the store until the kernel begins.
   struct Job {
-    std::optional<Prepared> kernel{};
+    std::optional<Prepared> kernel{};  // as far as it is prepared; unset once it is compiled, or if the store has it
     std::string name{};
-    loop::Stmt body{};  // of the kernel as lowering made it
-    std::string key{};  // of the kernel in the store; empty without a store
+    loop::Stmt body{};  // of the kernel as lowering made it, while jobs_ has it
+    std::string key{};  // of the kernel's text
     const runtime::Program* functions = nullptr;
     Tier tier = Tier::Full;
-    enum class State : uint8_t { Waits, Runs, Done } state = State::Waits;
+    enum class State : uint8_t { Checked, Waits, Runs, Done } state = State::Checked;
     Result<std::string> object = std::string();
     std::exception_ptr failure{};
   };
@@ -50,10 +51,10 @@ class LlvmBackend : public Backend {
   };
 
   Tier tier_of(const loop::Kernel& kernel) const;
-  // The job for a kernel: done, if the store has its object file, or else to be put into the queue. `checked`: the
-  // kernel as far as it is prepared, if it is.
-  JobRef new_job(const loop::Kernel& kernel, const std::string& text, std::optional<Prepared> checked);
-  bool find_stored(Job& job);
+  // A new job, with the object file that the store has for the kernel.
+  JobRef new_job(const loop::Kernel& kernel, std::string key) const;
+  // The kernel's job, with the kernel's name: done, or put into the queue.
+  JobRef begun(const loop::Kernel& kernel, std::string key);
   void put(const JobRef& job);
   void start_worker();
   void work(Worker& worker);
@@ -68,8 +69,7 @@ class LlvmBackend : public Backend {
   const bool is_linked_;                      // LLVM's back end for the target is part of this program
   const std::shared_ptr<ObjectStore> store_;  // null if there is none, or object files cannot be renamed
   const InterruptFlag interrupt_ = interrupt_flag;
-  // By text: a kernel that was checked, until it begins. Unset too if the store has it.
-  std::unordered_map<std::string, std::optional<Prepared>> checked_;
+  std::unordered_map<std::string, JobRef> checked_;         // by key
   std::unordered_map<const loop::StmtNode*, JobRef> jobs_;  // by the kernel's body
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;  // guards the following, and states of jobs and workers

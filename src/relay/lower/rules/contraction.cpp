@@ -13,6 +13,7 @@
 #include <cmath>
 #include <memory>
 
+#include "relay/lower/group/finite.h"
 #include "relay/lower/rules/narrow/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
 
@@ -172,15 +173,7 @@ bool is_finite(const ScheduleDraft& draft, const std::vector<LoadFact>& loads) {
   return std::all_of(loads.begin(), loads.end(), [&](const LoadFact& l) {
     if (!l.tensor->dtype.is_float()) return true;
     const auto it = draft.values.find(l.tensor->name);
-    if (it == draft.values.end()) return false;
-    const Tensor& value = it->second;
-    if (value.dtype() == DType::float32()) {  // most are float32, and may have millions of elements
-      const float* values = static_cast<const float*>(value.data());
-      return std::all_of(values, values + value.elements(), [](float v) { return std::isfinite(v); });
-    }
-    for (int64_t i = 0; i < value.elements(); ++i)
-      if (!std::isfinite(value.at(i))) return false;
-    return true;
+    return it != draft.values.end() && all_finite(it->second);
   });
 }
 

@@ -121,27 +121,50 @@ Walk plan_walk(const Layout& layout, const Shape& logical) {
   return walk;
 }
 
-// Calls copy(logical element, physical element) for each element, in row-major logical order.
+// Calls copy(logical element, physical element) for each element. A few steps of the dimension that is contiguous in
+// the physical array are done inside of one that is contiguous in the logical array, so that both use whole cache lines.
 template <class F>
-void for_each_element(const Walk& walk, const Shape& logical, F copy) {
-  int rank = static_cast<int>(logical.size());
-  int64_t total = std::accumulate(logical.begin(), logical.end(), int64_t{1}, std::multiplies<>());
+void for_each_element(const Layout& layout, const Walk& walk, const Shape& logical, F copy) {
+  constexpr int64_t steps = 16;  // a cache line of float32
+  const int rank = static_cast<int>(logical.size());
+  std::vector<int64_t> stride(rank, 1);
+  for (int d = rank - 1; d > 0; --d) stride[d - 1] = stride[d] * logical[d];
+  if (rank == 0 || stride[0] * logical[0] == 0) return;
+  int inner = rank - 1;
+  while (inner > 0 && logical[inner] == 1) --inner;
+  const int lines = layout.dims.back().dim;
+  const int64_t count = lines == inner ? 1 : logical[lines];
   std::vector<int64_t> index(rank, 0);
-  int64_t inner = rank ? logical[rank - 1] : 1;
-  for (int64_t flat = 0; flat < total; flat += inner) {
-    int64_t base = 0;
-    for (int d = 0; d + 1 < rank; ++d) base += walk.offset[d][index[d]];
-    for (int64_t i = 0; i < inner; ++i) copy(flat + i, base + (rank ? walk.offset[rank - 1][i] : 0));
-    for (int d = rank - 2; d >= 0 && ++index[d] == logical[d]; --d) index[d] = 0;
+  for (bool more = true; more;) {
+    int64_t from = 0, to = 0;
+    for (int d = 0; d < rank; ++d)
+      if (d != inner && d != lines) from += stride[d] * index[d], to += walk.offset[d][index[d]];
+    for (int64_t first = 0; first < count; first += steps) {
+      const int64_t last = std::min(count, first + steps);
+      for (int64_t i = 0; i < logical[inner]; ++i) {
+        const int64_t l = from + i * stride[inner], p = to + walk.offset[inner][i];
+        if (lines == inner) {
+          copy(l, p);
+        } else {
+          for (int64_t k = first; k < last; ++k) copy(l + k * stride[lines], p + walk.offset[lines][k]);
+        }
+      }
+    }
+    more = false;
+    for (int d = rank - 1; d >= 0 && !more; --d) {
+      if (d == inner || d == lines) continue;
+      more = ++index[d] < logical[d];
+      if (!more) index[d] = 0;
+    }
   }
 }
 }  // namespace
 
 template <class Word>
-static void pack_words(const Tensor& logical, const Walk& walk, Tensor& out) {
+static void pack_words(const Tensor& logical, const Layout& layout, const Walk& walk, Tensor& out) {
   const Word* from = static_cast<const Word*>(logical.data());
   Word* to = static_cast<Word*>(out.mutable_data());
-  for_each_element(walk, logical.shape(), [&](int64_t l, int64_t p) { to[p] = from[l]; });
+  for_each_element(layout, walk, logical.shape(), [&](int64_t l, int64_t p) { to[p] = from[l]; });
 }
 
 Tensor pack(const Tensor& logical, const Layout& layout) {
@@ -155,10 +178,10 @@ Tensor pack(const Tensor& logical, const Layout& layout) {
                    ? Tensor::empty(physical, logical.dtype())
                    : Tensor::full(physical, logical.dtype(), layout.halo_value);
   switch (logical.dtype().bytes()) {
-    case 1: pack_words<uint8_t>(logical, walk, out); break;
-    case 2: pack_words<uint16_t>(logical, walk, out); break;
-    case 4: pack_words<uint32_t>(logical, walk, out); break;
-    default: pack_words<uint64_t>(logical, walk, out); break;
+    case 1: pack_words<uint8_t>(logical, layout, walk, out); break;
+    case 2: pack_words<uint16_t>(logical, layout, walk, out); break;
+    case 4: pack_words<uint32_t>(logical, layout, walk, out); break;
+    default: pack_words<uint64_t>(logical, layout, walk, out); break;
   }
   return out;
 }
@@ -170,7 +193,7 @@ Tensor unpack(const Tensor& physical, const Layout& layout, const Shape& logical
   size_t bytes = physical.dtype().bytes();
   const char* from = static_cast<const char*>(physical.data());
   char* to = static_cast<char*>(out.mutable_data());
-  for_each_element(walk, logical_shape,
+  for_each_element(layout, walk, logical_shape,
                    [&](int64_t l, int64_t p) { std::memcpy(to + l * bytes, from + p * bytes, bytes); });
   return out;
 }

@@ -1,0 +1,23 @@
+// The one fact about the values of constants that schedules depend on: zero times a finite weight is zero.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "relay/tensor/tensor.h"
+
+namespace relay::lower {
+
+// True without infinities and NaN.
+inline bool all_finite(const Tensor& value) {
+  if (!value.dtype().is_float()) return true;
+  if (value.dtype() == DType::float32()) {  // most are float32, and may have millions of elements
+    const float* values = static_cast<const float*>(value.data());
+    return std::all_of(values, values + value.elements(), [](float v) { return std::isfinite(v); });
+  }
+  for (int64_t i = 0; i < value.elements(); ++i)
+    if (!std::isfinite(value.at(i))) return false;
+  return true;
+}
+
+}  // namespace relay::lower
