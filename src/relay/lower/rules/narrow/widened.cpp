@@ -111,8 +111,8 @@ static Expr stored_widened(ScheduleDraft& draft, const Factor& f, int k_dim) {
 static void place_widened(ScheduleDraft& draft, const te::Tensor& wide) {
   draft.schedule.stages[wide->name].place = Place::Root;
   for (const te::Tensor& in : te::inputs(wide)) {
-    if (in->is_placeholder() || !guarded(*in) || draft.group.is_output(in) ||
-        draft.group.readers(*draft.group.find(*in)).size() > 1)
+    if (in->is_placeholder() || draft.schedule.stages[in->name].place != Place::Root || !guarded(*in) ||
+        draft.group.is_output(in) || draft.group.readers(*draft.group.find(*in)).size() > 1)
       continue;
     draft.schedule.stages[in->name] = {};
     draft.layouts.erase(in->name);
