@@ -1,4 +1,4 @@
-"""What TensorFlow computes for the models of tensorflow_packages.py."""
+"""Computes the results of TensorFlow for the models of tensorflow_packages.py."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def command(run, program, sanitized):
     return [*limits, *map(str, run.wrapper), str(program), *map(os.fspath, run.arguments)]
 
 
-# What is no model at all, whatever its name says: a picture, a document, a text, an archive, a program, nothing.
+# Files that hold no model, whatever their names say: a picture, a document, a text, an archive, a program, nothing.
 OTHER_FILES = (b"\x89PNG\r\n\x1a\n" + bytes(64), b"%PDF-1.7\n" + b"1 0 obj\n" * 40, b"Dear reader,\n" * 9,
                b"PK\x03\x04" + bytes(200), b"\x7fELF\x02\x01\x01" + bytes(99), b"")  # fmt: skip
 

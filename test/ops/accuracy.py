@@ -232,7 +232,7 @@ VERBOSE = False
 
 
 def sweep(short: bool, only: list[str] | None = None, types=tuple(TYPES)) -> dict[str, list[str]]:
-    """What is wrong, for each operator."""
+    """Returns the errors above the bound, for each operator."""
     random, wrong = np.random.default_rng(7), {}
     for dtype in types:
         jobs = []

@@ -54,8 +54,8 @@ using PythonImporter = std::function<Result<PythonModel>(
 void set_python_importer(PythonImporter importer);
 bool has_python_importer();
 
-// Fills in the fields of a model that is an artifact. Without options.make_executable its machine code is not loaded, so
-// that it may be for another processor, and `executable` is null.
+// Fills in the fields of a model that is an artifact. Without options.make_executable its machine code is not loaded.
+// Then it may be for another processor, and `executable` is null.
 Status load_artifact(Model& model, const std::string& path, const RunOptions& options);
 // The text of a note of an artifact; corrupt_file if it has none.
 Result<std::string> note(const runtime::Artifact& artifact, const std::string& name);

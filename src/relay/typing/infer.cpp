@@ -51,8 +51,7 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   std::string conflict = unifier_.conflict();
   if (unifier_.too_large()) {
     if (std::exchange(reported_too_large_, true)) return;
-    report(DiagnosticKind::nesting_too_deep, format("the type of {} is too large", what), span,
-           Unifier::limits());
+    report(DiagnosticKind::nesting_too_deep, format("the type of {} is too large", what), span, Unifier::limits());
     return;
   }
   if (concerns_error(expected) || concerns_error(found)) return;
@@ -180,8 +179,7 @@ Type Inference::checked_size(Type type, const Span& span) {
   if (reported_too_large_ && concerns_error(type)) return unifier_.error_type();  // so that consequences stay small
   if (unifier_.deep(type)) return type;
   if (!std::exchange(reported_too_large_, true))  // types composed from it are large too
-    report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span,
-           Unifier::limits());
+    report(DiagnosticKind::nesting_too_deep, "the type of this expression is too large", span, Unifier::limits());
   return unifier_.error_type();
 }
 

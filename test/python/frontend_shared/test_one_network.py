@@ -1,4 +1,4 @@
-"""One network in the files of every format gives the same results, by the same kernels."""
+"""A network in the files of every format gives the same results, by the same kernels."""
 
 import numpy as np
 import one_network

@@ -194,7 +194,7 @@ def test_a_step_fetches_each_cache_line_once(target, tmp_path):
 @pytest.mark.parametrize("target", MASKED)
 @pytest.mark.parametrize("types", BYTES, ids="-".join)
 def test_weights_with_zero_points(types, target, tmp_path):
-    """One for the weight, or one for each output: differences of 9 bits, which 16 bits hold."""
+    """Zero points of the weight, or of each output: differences of 9 bits, which 16 bits hold."""
     random = np.random.default_rng(9)
     for m, k, n in DENSE:
         data, weight = whole(random, types[0], (m, k)), whole(random, types[1], (n, k))

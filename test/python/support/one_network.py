@@ -1,4 +1,4 @@
-"""One small network in the files of every format, written without the frameworks.
+"""A small network in the files of every format, written without the frameworks.
 
 The network: a convolution with a bias, relu, a maximum pool, the mean over space, a matrix with a bias, softmax. Its
 input `x` (DarkNet: `data`) is an image of 3 channels, 8 x 8; the result has 5 probabilities.
