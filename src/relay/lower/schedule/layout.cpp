@@ -121,8 +121,8 @@ Walk plan_walk(const Layout& layout, const Shape& logical) {
   return walk;
 }
 
-// Calls copy(logical element, physical element) for each element. A few steps of the dimension that is contiguous in the
-// physical array are done inside of the one that is contiguous in the logical array: both use whole cache lines.
+// Calls copy(logical element, physical element) for each element. A few steps of the dimension that is contiguous in
+// the physical array are done inside of the one that is contiguous in the logical array: both use whole cache lines.
 template <class F>
 void for_each_element(const Layout& layout, const Walk& walk, const Shape& logical, F copy) {
   constexpr int64_t steps = 16;  // a cache line of float32
