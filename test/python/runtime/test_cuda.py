@@ -92,8 +92,8 @@ def test_results_and_memory(dense):
     assert report["launches"] >= 3 and report["uploads"] >= 6 and report["downloads"] >= 3
 
 
-# A product and a convolution that have blocks of threads: the mock runs the threads from barrier to barrier, and reports
-# races.
+# A product and a convolution that have blocks of threads: the mock runs the threads from barrier to barrier, and
+# reports races.
 @pytest.mark.parametrize(
     "parameters, body",
     [
