@@ -93,6 +93,7 @@ def _attempt(workers: int, command: list[str]) -> str | None:
                 f"{workers} workers need as many cores, and the cluster has {cores}, not all of them free",
                 "start fewer workers, or add machines to the cluster",
             )
+        ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # hosts need not import Relay
         place = ray.remote(num_cpus=1, max_concurrency=2)(Host)
         hosts = [
             place.options(scheduling_strategy=PlacementGroupSchedulingStrategy(group, rank)).remote()

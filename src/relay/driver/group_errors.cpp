@@ -12,14 +12,12 @@
 
 namespace relay::driver {
 
-using namespace ir;
-
 namespace {
 using Places = std::unordered_set<build::Provenance::Key, build::Provenance::Hash>;
 
 // A call of @main that becomes a group, or a part of one.
 struct GroupCall {
-  Expr call;
+  ir::Expr call;
   std::string name;
   Places places;
   size_t first = 0, tensors = 0;  // its values among those of all calls
@@ -39,14 +37,14 @@ static bool contains(const Places& all, const Places& some) {
 }
 
 // The calls of primitive functions in the body of @main, in the order of their evaluation.
-static Result<std::vector<GroupCall>> calls_of(const FunctionRef& main) {
+static Result<std::vector<GroupCall>> calls_of(const ir::FunctionRef& main) {
   std::vector<GroupCall> out;
   size_t tensors = 0;
   const transform::Dataflow flow(main->body);
   const int scope = flow.scopes[static_cast<size_t>(flow.index(main->body))];
   for (size_t i = 0; i < flow.nodes.size(); ++i) {
-    const Call* call = as<Call>(flow.nodes[i]);
-    const Function* callee = call ? as<Function>(call->callee) : nullptr;
+    const ir::Call* call = ir::as<ir::Call>(flow.nodes[i]);
+    const ir::Function* callee = call ? ir::as<ir::Function>(call->callee) : nullptr;
     if (!callee || !callee->is_primitive() || flow.scopes[i] != scope) continue;
     RELAY_ASSIGN(const lower::GroupTe group, lower::group_of(*call));
     out.push_back({flow.nodes[i], group.name, places_of(group.sources), tensors, group.outputs.size()});
@@ -56,19 +54,19 @@ static Result<std::vector<GroupCall>> calls_of(const FunctionRef& main) {
 }
 
 // The module with the values of these calls as the results of @main. They are returned behind all `let`s of the body.
-static Module with_results(const Module& module, const std::vector<GroupCall>& calls) {
-  const FunctionRef& main = module.functions.at(main_function);
-  std::vector<const Let*> lets;
-  for (const Let* let = as<Let>(main->body); let; let = as<Let>(let->body)) lets.push_back(let);
-  Exprs results;
+static ir::Module with_results(const ir::Module& module, const std::vector<GroupCall>& calls) {
+  const ir::FunctionRef& main = module.functions.at(ir::main_function);
+  std::vector<const ir::Let*> lets;
+  for (const ir::Let* let = ir::as<ir::Let>(main->body); let; let = ir::as<ir::Let>(let->body)) lets.push_back(let);
+  ir::Exprs results;
   for (const GroupCall& one : calls)
     for (size_t i = 0; i < one.tensors; ++i)
-      results.push_back(as<TupleType>(one.call->type) ? get(one.call, static_cast<int64_t>(i)) : one.call);
-  Expr body = tuple(std::move(results));
-  for (size_t i = lets.size(); i-- > 0;) body = let(lets[i]->var, lets[i]->value, body, lets[i]->span);
-  Module out = module;
+      results.push_back(ir::as<ir::TupleType>(one.call->type) ? ir::get(one.call, static_cast<int64_t>(i)) : one.call);
+  ir::Expr body = ir::tuple(std::move(results));
+  for (size_t i = lets.size(); i-- > 0;) body = ir::let(lets[i]->var, lets[i]->value, body, lets[i]->span);
+  ir::Module out = module;
   out.attrs.erase("output_names");
-  out.functions[main_function] = function(main->params, std::move(body), {}, main->type_params);
+  out.functions[ir::main_function] = ir::function(main->params, std::move(body), {}, main->type_params);
   return out;
 }
 
@@ -103,7 +101,7 @@ Result<GroupErrors> group_errors(const Compiled& compiled, const std::vector<run
                                  const Options& options) {
   GroupErrors out;
   for (const lower::LoweredFunction& segment : compiled.lowered) out.emplace_back(segment.groups.size());
-  RELAY_ASSIGN(std::vector<GroupCall> calls, calls_of(compiled.module.functions.at(main_function)));
+  RELAY_ASSIGN(std::vector<GroupCall> calls, calls_of(compiled.module.functions.at(ir::main_function)));
   if (calls.empty()) return out;
   RELAY_ASSIGN(const Case c, make_case(with_results(compiled.module, calls), inputs, 0));
   Options again = options;
@@ -112,6 +110,8 @@ Result<GroupErrors> group_errors(const Compiled& compiled, const std::vector<run
   RELAY_ASSIGN(const Compiled observed, compile(c.module, again));
   RELAY_ASSIGN(const runtime::Value got, observed.executable->call(c.inputs, {.threads = options.run.threads}));
   const Differences all = compare(got, c.reference, 0);
+  RELAY_CHECK(all.size() == calls.back().first + calls.back().tensors, "{} values of {} calls are compared", all.size(),
+              calls.size());
   for (size_t segment = 0; segment < out.size(); ++segment)
     for (size_t group = 0; group < out[segment].size(); ++group)
       if (const std::optional<size_t> at = stored_by(compiled.lowered[segment].groups[group], calls))
