@@ -220,6 +220,7 @@ PROBLEMS = {
     "wrong attribute": (job("leaky_relu", [X], alpha="steep"), ["`alpha` is 'steep'"]),
     "no job": ("module {}", ["no oneflow.job", "oneflow.save"]),
     "cut": (job("relu", [X])[:300], ["model.mlir:"]),
+    "number": (job("relu", [X]).replace("= 12", "= 06", 1), ["`06` is not a number"]),
     "not MLIR": ("oneflow.job @g(%a: tensor<1xf32>) -> tensor<1xf32> { ; }", ["begins no word"]),
     "operand": (job("relu", [X]).replace("(%i0)", "(%never)"), ["no node before computes", "%never"]),
     "deep": ("oneflow.job @g() -> () {\n" + '"a"() ({' * 200, ["levels of nesting"]),

@@ -119,7 +119,10 @@ def _attribute(lexer: Lexer):
         text = lexer.next()
         if lexer.take(":"):
             read_type(lexer)
-        return float(text) if "." in text else int(text, 0)
+        try:
+            return float(text) if "." in text else int(text, 0)
+        except ValueError:  # such as 06
+            raise lexer.bad(f"`{text}` is not a number") from None
     if lexer.kind == "alias":
         return _own(lexer)
     if lexer.at("["):
