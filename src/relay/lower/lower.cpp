@@ -6,7 +6,6 @@
 
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/flops.h"
-#include "relay/lower/known_schedules.h"
 #include "relay/lower/nest/halo.h"
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/views.h"

@@ -1,7 +1,8 @@
 #include "relay/lower/schedule_group.h"
 
 #include "relay/base/stable_hash.h"
-#include "relay/lower/known_schedules.h"
+#include "relay/lower/group/equal_stages.h"
+#include "relay/lower/group/finite.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/scalar/simplify.h"
 
@@ -218,7 +219,48 @@ Result<ScheduledGroup> scheduled(const Attempts& attempts, const std::string& ke
   }
 }
 
+// Rules ask one thing about the values of constants (group/finite.h).
+bool same_values(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && (x.second.data() == y.second.data() || all_finite(x.second) == all_finite(y.second));
+  });
+}
+
+bool same_layouts(const std::vector<OutputLayout>& a, const std::vector<OutputLayout>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const OutputLayout& x, const OutputLayout& y) {
+    return x.rank == y.rank && x.layout == y.layout;
+  });
+}
+
+bool same_names(const te::Tensors& a, const te::Tensors& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const te::Tensor& x, const te::Tensor& y) { return x->name == y->name; });
+}
+
+bool same_form(const ScheduleDraft& a, const ScheduleDraft& b) {
+  return a.streams_weights == b.streams_weights && a.form.by_channels == b.form.by_channels &&
+         a.form.reads_halo == b.form.reads_halo;
+}
+
 }  // namespace
+
+const ScheduledGroup* KnownSchedules::find(const std::string& key, const ScheduleDraft& start,
+                                           const std::vector<OutputLayout>& outputs) const {
+  for (auto [at, end] = by_key_.equal_range(key); at != end; ++at) {
+    const Known& known = at->second;
+    if (known.start.constants == start.constants && known.start.layouts == start.layouts &&
+        known.start.stored_layouts == start.stored_layouts && same_form(known.start, start) &&
+        same_layouts(known.outputs, outputs) && same_names(known.start.outputs(), start.outputs()) &&
+        are_equal(known.start.group.stages(), start.group.stages()) && same_values(known.start.values, start.values))
+      return &known.scheduled;
+  }
+  return nullptr;
+}
+
+void KnownSchedules::add(const std::string& key, const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
+                         const ScheduledGroup& scheduled) {
+  by_key_.emplace(key, Known{start, outputs, scheduled});
+}
 
 Result<ScheduledGroup> schedule_group(const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
                                       const std::string& name, const LowerOptions& options, KnownSchedules& known) {

@@ -3,6 +3,8 @@
 // a rule costs speed, which is reported, but never makes a compilation fail.
 #pragma once
 
+#include <unordered_map>
+
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/plan/function.h"
 #include "relay/lower/plan/options.h"
@@ -33,7 +35,23 @@ struct OutputLayout {
 // constants do not enter it. `start`: a group with nothing scheduled.
 std::string group_key(const ScheduleDraft& start, const LowerOptions& options);
 
-class KnownSchedules;
+// The schedules of a function's groups, so that equal groups are scheduled once.
+class KnownSchedules {
+ public:
+  // The schedule of an equal group, or null. `key`: the group_key() of `start`.
+  const ScheduledGroup* find(const std::string& key, const ScheduleDraft& start,
+                             const std::vector<OutputLayout>& outputs) const;
+  void add(const std::string& key, const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
+           const ScheduledGroup& scheduled);
+
+ private:
+  struct Known {
+    ScheduleDraft start;
+    std::vector<OutputLayout> outputs;
+    ScheduledGroup scheduled;
+  };
+  std::unordered_multimap<std::string, Known> by_key_;
+};
 
 // `start`: a group with nothing scheduled. Fails only if a user-specified schedule cannot be built or, with
 // options.strict, if any cannot. `known`: the schedules made with these options so far, to which this one is added.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/lower/group/equal_stages.h"
+
 namespace relay::lower {
 namespace {
 
@@ -36,6 +38,52 @@ TEST(GroupView, KnowsStagesByNameAndTheirReaders) {
 TEST(GroupView, RefusesUnknownNames) {
   const GroupView group({te::placeholder("x", {imm(8)}, DType::float32())});
   EXPECT_THROW(group.stage("y"), InternalError);
+}
+
+// relu(x[i] * factor + w[i]), of which each call makes other nodes.
+te::Tensors stages(double factor = 2, int64_t size = 16, const char* name = "relu") {
+  const te::Tensor x = te::placeholder("x", {scalar::imm(size)}, DType::float32()),
+                   w = te::placeholder("w", {scalar::imm(size)}, DType::float32());
+  const te::Tensor sum = te::compute("sum", {scalar::imm(size)},
+                                     [&](const scalar::Exprs& i) { return (*x)(i)*scalar::fimm(factor) + (*w)(i); });
+  return te::topological({te::compute(
+      name, {scalar::imm(size)}, [&](const scalar::Exprs& i) { return scalar::max((*sum)(i), scalar::fimm(0)); })});
+}
+
+TEST(EqualStages, EqualStages) {
+  EXPECT_TRUE(are_equal(stages(), stages()));
+  EXPECT_FALSE(are_equal(stages(), stages(3)));
+  EXPECT_FALSE(are_equal(stages(), stages(2, 32)));
+  EXPECT_FALSE(are_equal(stages(), stages(2, 16, "other")));
+  EXPECT_FALSE(are_equal(stages(0.0), stages(-0.0)));
+  te::Tensors more = stages();
+  more.pop_back();
+  EXPECT_FALSE(are_equal(more, stages()));
+}
+
+// y[i] = (x[i] + 1) * (x[i] + 1), with one node for both factors or two.
+TEST(EqualStages, SharedNodes) {
+  auto square = [](bool shared) {
+    const te::Tensor x = te::placeholder("x", {scalar::imm(4)}, DType::float32());
+    return te::topological({te::compute("y", {scalar::imm(4)}, [&](const scalar::Exprs& i) {
+      const scalar::Expr a = (*x)(i) + scalar::fimm(1);
+      return a * (shared ? a : (*x)(i) + scalar::fimm(1));
+    })});
+  };
+  EXPECT_TRUE(are_equal(square(true), square(true)));
+  EXPECT_TRUE(are_equal(square(false), square(false)));
+  EXPECT_FALSE(are_equal(square(true), square(false)));
+  EXPECT_FALSE(are_equal(square(false), square(true)));
+}
+
+// Variables of sizes are compared by node, and two programs may name different ones alike.
+TEST(EqualStages, SymbolicSizes) {
+  auto doubled = [] {
+    const scalar::Expr n = scalar::var("n");
+    const te::Tensor x = te::placeholder("x", {n}, DType::float32());
+    return te::topological({te::compute("y", {n}, [&](const scalar::Exprs& i) { return (*x)(i) + (*x)(i); })});
+  };
+  EXPECT_FALSE(are_equal(doubled(), doubled()));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// The choice between the candidates of a rule, and the time that rules take.
+// The choice between the candidates of a rule, and the schedules that equal groups share.
 #include <gtest/gtest.h>
 
 #include <ctime>
+#include <limits>
 
-#include "relay/lower/rules/rules.h"
+#include "relay/lower/schedule_group.h"
 
 namespace relay::lower {
 namespace {
@@ -53,6 +54,36 @@ TEST(Rules, TakeTimeInProportionToTheLengthOfAChain) {
   };
   const double some = std::min(seconds(1000), seconds(1000));
   EXPECT_LT(seconds(8000), 24 * some);
+}
+
+// Equal groups share a schedule, whatever their weights are.
+TEST(KnownSchedules, AreFoundForEqualGroups) {
+  auto draft = [](float weight) {
+    const te::Tensor x = te::placeholder("x", {scalar::imm(16)}, DType::float32()),
+                     w = te::placeholder("w", {scalar::imm(16)}, DType::float32());
+    ScheduleDraft d;
+    d.set_outputs({te::compute("y", {scalar::imm(16)}, [&](const scalar::Exprs& i) { return (*x)(i) * (*w)(i); })});
+    d.constants = {"w"}, d.values["w"] = relay::Tensor::full({16}, DType::float32(), weight);
+    d.layouts["x"] = d.layouts["y"] = Layout::row_major(1);
+    return d;
+  };
+  const std::vector<OutputLayout> outputs = {{1, Layout::row_major(1)}};
+  KnownSchedules known;
+  EXPECT_EQ(known.find("key", draft(1), outputs), nullptr);
+  ScheduledGroup made;
+  made.key = "key";
+  known.add("key", draft(1), outputs, made);
+  ASSERT_NE(known.find("key", draft(2), outputs), nullptr) << "other weights";
+  EXPECT_EQ(known.find("key", draft(2), outputs)->key, "key");
+  EXPECT_EQ(known.find("other", draft(2), outputs), nullptr);
+  EXPECT_EQ(known.find("key", draft(std::numeric_limits<float>::infinity()), outputs), nullptr)
+      << "zero times an infinite weight is not zero";
+  EXPECT_EQ(known.find("key", draft(2), {{1, Layout{{{0, 8}, {0, 8, true}}}}}), nullptr) << "another layout";
+  ScheduleDraft other = draft(2);
+  other.constants.clear();
+  EXPECT_EQ(known.find("key", other, outputs), nullptr);
+  other = draft(2), other.form.reads_halo.insert("y");
+  EXPECT_EQ(known.find("key", other, outputs), nullptr);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-#include "relay/lower/known_schedules.h"
+#include "relay/lower/group/equal_stages.h"
 
+#include <algorithm>
 #include <bit>
+#include <unordered_map>
 
-#include "relay/lower/group/finite.h"
 #include "relay/te/recurrence.h"
 
 namespace relay::lower {
@@ -75,53 +76,12 @@ class Pairs {
   std::unordered_map<const Source*, const Source*> sources_;
 };
 
-// Rules ask one thing about the values of constants (group/finite.h).
-bool same_values(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && (x.second.data() == y.second.data() || all_finite(x.second) == all_finite(y.second));
-  });
-}
-
-bool same_layouts(const std::vector<OutputLayout>& a, const std::vector<OutputLayout>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const OutputLayout& x, const OutputLayout& y) {
-    return x.rank == y.rank && x.layout == y.layout;
-  });
-}
-
-bool same_names(const te::Tensors& a, const te::Tensors& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const te::Tensor& x, const te::Tensor& y) { return x->name == y->name; });
-}
-
-bool same_form(const ScheduleDraft& a, const ScheduleDraft& b) {
-  return a.streams_weights == b.streams_weights && a.form.by_channels == b.form.by_channels &&
-         a.form.reads_halo == b.form.reads_halo;
-}
-
 }  // namespace
 
 bool are_equal(const te::Tensors& stages, const te::Tensors& others) {
   Pairs pairs;
   return std::equal(stages.begin(), stages.end(), others.begin(), others.end(),
                     [&](const te::Tensor& a, const te::Tensor& b) { return pairs.same(*a, *b); });
-}
-
-const ScheduledGroup* KnownSchedules::find(const std::string& key, const ScheduleDraft& start,
-                                           const std::vector<OutputLayout>& outputs) const {
-  for (auto [at, end] = by_key_.equal_range(key); at != end; ++at) {
-    const Known& known = at->second;
-    if (known.start.constants == start.constants && known.start.layouts == start.layouts &&
-        known.start.stored_layouts == start.stored_layouts && same_form(known.start, start) &&
-        same_layouts(known.outputs, outputs) && same_names(known.start.outputs(), start.outputs()) &&
-        are_equal(known.start.group.stages(), start.group.stages()) && same_values(known.start.values, start.values))
-      return &known.scheduled;
-  }
-  return nullptr;
-}
-
-void KnownSchedules::add(const std::string& key, const ScheduleDraft& start, const std::vector<OutputLayout>& outputs,
-                         const ScheduledGroup& scheduled) {
-  by_key_.emplace(key, Known{start, outputs, scheduled});
 }
 
 }  // namespace relay::lower
