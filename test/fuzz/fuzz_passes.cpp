@@ -41,8 +41,7 @@ constexpr double roundings = 32;
 bool keeps_results(const std::string& name) {
   for (const char* other : {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math",
                             "form_segments", "gradient", "training_forms", "merge_compiler_regions", "merge_composite",
-                            "partition_graph", "to_mixed_precision", "shorten_weights",
-                            "split_contractions"})
+                            "partition_graph", "to_mixed_precision", "shorten_weights", "split_contractions"})
     if (name == other) return false;
   return true;
 }

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import ml_dtypes
 import mpmath
 import numpy as np
+from relay.op.make import operators
 
 import relay
-from relay.op.make import operators
 
 TYPES = {"float16": np.dtype("float16"), "bfloat16": np.dtype(ml_dtypes.bfloat16), "float32": np.dtype("float32"),
          "float64": np.dtype("float64")}  # fmt: skip
@@ -179,14 +179,14 @@ def results(jobs: list[tuple[str, Function, tuple]], dtype: str, numerics: str |
 def exact_results(name: str, function: Function, dtype: str, operands: tuple, flushes: bool) -> list:
     """None where there is no real result."""
     mpmath.mp.prec = 1200 if name in ("sin", "cos", "tan") and dtype == "float64" else 300
-    if name in ("mod", "trunc_mod", "floor_mod", "floor_divide"):
+    if name in DIVISIONS:
         mpmath.mp.prec = 2400
     exact, wide = [], [one.astype("float64") for one in operands]
     if flushes:
         wide = [np.where(np.abs(one) < _smallest(dtype), np.copysign(0, one), one) for one in wide]
     for numbers in zip(*(one.tolist() for one in wide), strict=True):
         # The division's remainders of tiny divisors have parts that are flushed (docs/numerics.md).
-        if flushes and dtype == "float64" and name.endswith("mod") and abs(numbers[1]) < 2.0**-960:
+        if flushes and name in DIVISIONS and abs(numbers[1]) < _smallest(dtype) * 2.0**62:
             exact.append(None)
             continue
         try:
@@ -203,10 +203,12 @@ def _smallest(dtype: str) -> float:
 
 
 FLUSHED_TERMS = 4  # of a function, at most
+DIVISIONS = ("floor_divide", "floor_mod", "mod", "trunc_mod")
 
 
 def check(jobs: list[tuple[str, Function, tuple]], dtype: str) -> dict[str, list[str]]:
-    wrong, ways = {name: [] for name, *_ in jobs}, {"evaluator": None, "kernel": "ieee", "kernel without subnormal numbers": "fp32"}
+    wrong = {name: [] for name, *_ in jobs}
+    ways = {"evaluator": None, "kernel": "ieee", "kernel without subnormal numbers": "fp32"}
     ways = {way: results(jobs, dtype, numerics) for way, numerics in ways.items()}
     for job, (name, function, operands) in enumerate(jobs):
         kept, flushed = (exact_results(name, function, dtype, operands, flushes) for flushes in (False, True))

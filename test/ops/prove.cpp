@@ -258,9 +258,26 @@ class Prover {
         const Result<Tensors> want = evaluated(eval::function(*other), values);
         if (!want) return render(want.errors());
         const Result<Executable> executable = executable_of(build_call(*other, target("native")), "native");
-        return difference(run(executable, values), want, c.example->ulps);
+        const Result<Tensors> got = run(executable, values);
+        const Problem problem = difference(got, want, c.example->ulps);
+        return dtype.is_int() && computes_floats(*other) && at_most_a_step(got, want) ? Problem() : problem;
       });
     }
+  }
+
+  // True if a kernel of integers rounds floats. A tie may be rounded to either side then.
+  static bool computes_floats(const ExampleCase& c) {
+    return te::str(te::topological(eval::expressions(c).outputs)).find("float") != std::string::npos;
+  }
+  static bool at_most_a_step(const Result<Tensors>& got, const Result<Tensors>& want) {
+    if (!got || !want || got->size() != want->size()) return false;
+    for (size_t k = 0; k < want->size(); ++k) {
+      const Tensor &a = (*got)[k], &b = (*want)[k];
+      if (a.shape() != b.shape() || a.dtype() != b.dtype() || !b.dtype().is_int()) return false;
+      for (int64_t i = 0; i < b.elements(); ++i)
+        if (std::abs(a.int_at(i) - b.int_at(i)) > 1) return false;
+    }
+    return true;
   }
 
   void values(const ExampleCase& c, const Result<Executable>& native, const Tensors& inputs) {
@@ -458,7 +475,8 @@ class Prover {
     }
     if (def_.attrs_type)
       for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
-    for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "float16", "bfloat16", "float64", "int8"})
+    for (const char* column :
+         {"nan", "infinity", "signed_zero", "ties", "overflow", "float16", "bfloat16", "float64", "int8"})
       because(column, "no float inputs", !floats_in);
     because("int8", "refused by the relation", cells_["int8"].refused > 0);
     because("accuracy", "no float inputs", !floats_in), because("accuracy", "no float results", !floats_out);

@@ -135,8 +135,11 @@ te::Tensors compute(const ScatterElementsAttrs& a, const te::Tensors& in, const 
   te::Tensor sum = scatter_elements_into({data, combiner}, indices, updates, axis);
   if (a.reduction != "mean") return {converted(sum, data->dtype)};
   te::Tensor number = scatter_elements_into({data, Combiner::Sum, true}, indices, updates, axis);
-  return {
-      elementwise("mean", data, [&](const Exprs& i) { return cast(data->dtype, divide((*sum)(i), (*number)(i))); })};
+  return {elementwise("mean", data, [&](const Exprs& i) {
+    // Means of integers are rounded down, as in PyTorch.
+    const scalar::BinaryOp division = sum->dtype.is_float() ? scalar::BinaryOp::Div : scalar::BinaryOp::FloorDiv;
+    return cast(data->dtype, scalar::binary(division, (*sum)(i), (*number)(i)));
+  })};
 }
 
 Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {

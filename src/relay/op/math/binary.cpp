@@ -133,9 +133,10 @@ const struct {
   const char* name;
   Accuracy bound;
 } bounds[] = {
-    {"add", {0.5, 0.5}},        {"divide", {0.5, 0.5}}, {"floor_divide", {1.5, 1.5}}, {"floor_mod", {0.5, 0.5}},
-    {"maximum", {0, 0}},        {"minimum", {0, 0}},    {"mod", {0, 0}},              {"multiply", {0.5, 0.5}},
-    {"power", {0.51, 0.85}},    {"subtract", {0.5, 0.5}},                             {"trunc_mod", {0, 0}},
+    {"add", {0.5, 0.5}},       {"divide", {0.5, 0.5}},   {"floor_divide", {1.5, 2}},
+    {"floor_mod", {0.5, 0.5}}, {"maximum", {0, 0}},      {"minimum", {0, 0}},
+    {"mod", {0, 0}},           {"multiply", {0.5, 0.5}}, {"power", {0.51, 0.85}},
+    {"subtract", {0.5, 0.5}},  {"trunc_mod", {0, 0}},
 };
 
 Result<Type> infer(const Row& row, const Types& in) {
