@@ -189,5 +189,5 @@ def test_precision_keeps_the_types_of_results(precision):
 
 def test_an_unknown_precision_is_refused():
     module, _ = product((8, 8))
-    with pytest.raises(relay.CompileError, match="as_written, bf16, f16 or auto"):
+    with pytest.raises(relay.CompileError, match="as_written, bf16, f16, auto, bf16x2 or bf16x3"):
         relay.compile(module, precision="bf17")
