@@ -22,7 +22,7 @@ class Rotation:
     context: int = 0
 
     def is_long(self, positions: int) -> bool:
-        """Returns true if a state for so many positions uses the other frequencies."""
+        """Returns true if a state of that many positions uses the frequencies for long contexts."""
         return self.long is not None and positions > self.context
 
 
