@@ -120,6 +120,8 @@ def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
     are dropped, and free variables of the values become parameters.
 
     bind(Function([x, y], x + y), {y: const(1.0)}) is fn (%x) { add(%x, 1f) }
+
+    A value fixes the named sizes of its parameter, so the type of the result is then left to inference.
     """
     if not isinstance(expr, Function):
         return _core.substitute(expr, binds)
@@ -127,7 +129,14 @@ def bind(expr: Expr, binds: dict[Var, Expr]) -> Expr:
     body = _core.substitute(expr.body, binds)
     outside = set(_core.free_vars(expr))
     params += [v for v in _core.free_vars(body) if v not in params and v not in outside]
-    return Function(params, body, expr.ret_type, expr.type_params, expr.attrs)
+    fixes_sizes = any(_names_sizes(p.type_annotation) for p in expr.params if p in binds)
+    return Function(params, body, None if fixes_sizes else expr.ret_type, expr.type_params, expr.attrs)
+
+
+def _names_sizes(type_: object) -> bool:
+    if isinstance(type_, _core.TupleType):
+        return any(map(_names_sizes, type_.fields))
+    return isinstance(type_, _core.TensorType) and any(isinstance(d, _core.Dim) for d in type_.shape)
 
 
 # The arguments of each kind's constructor, by field name.

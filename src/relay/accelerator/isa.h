@@ -79,14 +79,14 @@ struct Instruction {
   int8_t pad = 0;
 
   // Multiply and Vector: the first rows, and loops, of which the last is the innermost.
-  bool clear = false;  // Multiply: a sum begins at 0 where all loops that leave its row unchanged are at their begin
+  bool clear = false;  // Multiply: a sum begins at 0 when all loops that leave its row unchanged are in their first iteration
   int sum = 0, data = 0, weight = 0;
   std::array<Loop, loops> loop{};
 
   // Vector.
   Function function = Function::Move;
   Operand operand = Operand::Immediate;
-  bool to_out = false;  // the result goes to the row of `out` that has the number of the sum's
+  bool to_out = false;  // the result goes to the row of `out` with the same number as the row of sums
   bool clip = false;    // the result is limited to [low, high]
   int16_t immediate = 0;
   int8_t low = 0, high = 0;

@@ -15,7 +15,7 @@ inline std::string_view device_kind(const TargetDesc& target) {
   return target.triple == "nvptx64-nvidia-cuda" ? "cuda" : "";
 }
 
-// bad_option: the target's kernels are text in `language`, and no `what`.
+// Returns bad_option: the target's kernels are text in `language`; there is no `what`.
 Diagnostic not_in_form(std::string_view language, std::string_view what);
 
 class DeviceBackend : public Backend {

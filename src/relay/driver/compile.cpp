@@ -12,6 +12,7 @@
 #include "relay/driver/kernel_store.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
+#include "relay/exec/device_code.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
 #include "relay/external/generators.h"
@@ -176,15 +177,18 @@ static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
   return {target.name, target.triple, target.cpu, target.features};
 }
 
-// Counts the calls of each kernel in a run.
-static void count_calls(const runtime::Program& program, std::span<const lower::LoweredFunction> lowered,
+// Counts the calls of each kernel in a run, and the accesses of those on devices.
+static void count_calls(const exec::Built& built, std::span<const lower::LoweredFunction> lowered,
                         CompileReport& report) {
+  const runtime::Program& program = *built.program;
   std::unordered_map<std::string, std::vector<std::string>> nodes = build::nodes_by_kernel(lowered);
   for (const runtime::KernelEntry& kernel : program.kernels)
     report.kernels.push_back({kernel.name, 0, std::move(nodes[kernel.name])});
   for (const runtime::Segment& segment : program.segments)
     for (const runtime::Step& step : segment.steps)
       if (step.kind == runtime::Step::Kind::Kernel) ++report.kernels[step.kernel].calls;
+  for (uint32_t number : exec::source_kernels(program))
+    report.kernels[number].access = loop::access_figures(built.kernels[number]);
 }
 
 static void count_externals(const runtime::Program& program, CompileReport& report) {
@@ -347,7 +351,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   report.constant_ms = out.built.constant_ms;
   report.constant_steps = out.built.constant_steps;
   report.constant_bytes = out.built.constant_bytes, report.prepared_bytes = out.built.prepared_bytes;
-  count_calls(*out.built.program, out.lowered, report);
+  count_calls(out.built, out.lowered, report);
   count_externals(*out.built.program, report);
   count_copies(*out.built.program, report);
 

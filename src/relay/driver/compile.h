@@ -9,6 +9,7 @@
 #include "relay/driver/options.h"
 #include "relay/driver/upgrade.h"
 #include "relay/exec/build.h"
+#include "relay/loop/access_figures.h"
 #include "relay/lower/lower.h"
 
 namespace relay::driver {
@@ -22,6 +23,7 @@ struct KernelReport {
   std::string name;
   int64_t calls = 0;                 // per run
   std::vector<std::string> nodes{};  // nodes of the model that these calls compute (provenance.h)
+  std::optional<loop::AccessFigures> access{};  // of kernels on GPUs and other devices with threads
 };
 
 struct GroupReport {

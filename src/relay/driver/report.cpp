@@ -43,8 +43,16 @@ std::string json(const CompileReport& report, bool times) {
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
   Json without_kernel = Json::array(), external = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
-  for (const KernelReport& kernel : report.kernels)
+  for (const KernelReport& kernel : report.kernels) {
     kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
+    if (!kernel.access) continue;
+    const auto mean = [](double value) { return value < 0 ? Json() : Json(value); };
+    kernels.back()["block_threads"] = kernel.access->threads;
+    kernels.back()["shared_bytes"] = kernel.access->shared_bytes;
+    kernels.back()["coalesced"] = mean(kernel.access->coalesced);
+    kernels.back()["bank_turns"] = mean(kernel.access->bank_turns);
+    kernels.back()["unknown_accesses"] = kernel.access->unknown;
+  }
   for (const build::NodeReport& node : report.nodes)
     if (node.kernels.empty())
       without_kernel.push_back({{"node", node.node},

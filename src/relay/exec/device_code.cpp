@@ -75,12 +75,14 @@ void for_each_step_on(const char* kind, const runtime::Program& program,
 
 }  // namespace
 
-bool has_source_steps(const runtime::Program& program) {
-  bool found = false;
+std::set<uint32_t> source_kernels(const runtime::Program& program) {
+  std::set<uint32_t> out;
   for (const SourceKind& kind : source_kinds)
-    for_each_step_on(kind.name, program, [&](const runtime::Step&, const DeviceName&) { found = true; });
-  return found;
+    for_each_step_on(kind.name, program, [&](const runtime::Step& s, const DeviceName&) { out.insert(s.kernel); });
+  return out;
 }
+
+bool has_source_steps(const runtime::Program& program) { return !source_kernels(program).empty(); }
 
 Result<std::shared_ptr<const codegen::KernelLibrary>> with_device_source(
     const runtime::Program& program, std::span<const loop::Kernel> all_kernels,

@@ -21,8 +21,9 @@ enum class Sharing : uint8_t {
   Common,  // the same, but one scope if there are branches below the node: the innermost around all that use it
 };
 
-// A node belongs to the scopes that use it, without those inside of others of them. A node that every branch of an `if`
-// or `match` needs belongs to the scope around, which computes it before. Nodes with effects stay in the branches.
+// A node belongs to each scope that uses it, except for scopes inside another such scope. A node that every branch of an
+// `if` or `match` uses belongs to the enclosing scope, which computes it before branching. Nodes with effects stay in the
+// branches.
 //
 // Each scope that computes a branching node has branches of its own, so code may double with each branch in a row. Far
 // too many scopes are therefore not made: the function is then treated as with Sharing::Common.
@@ -74,7 +75,7 @@ class Owners {
   std::vector<Scope> scopes_;
   std::map<At, int> inner_;
   std::map<At, std::vector<const ir::Expr*>> hoisted_;
-  std::set<At> passing_;  // inside of a scope a node from outside is used
+  std::set<At> passing_;  // pairs that need() has handled
 };
 
 }  // namespace relay::transform

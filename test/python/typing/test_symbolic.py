@@ -106,3 +106,12 @@ def test_short_rows_of_unknown_number_are_several_tasks_where_they_are_many():
     model = relay.compile(relay.module(relay.exp(relay.var("x", shape=("n", 100)))), threads=2)
     tasks = {n: model.profile(np.ones((n, 100), np.float32))[0]["tasks"] for n in (10, 256)}
     assert tasks[10] == 1 and tasks[256] > 4
+
+
+@pytest.mark.parametrize("result", ("", " -> Tensor[(n, 4), float32]"))
+def test_bound_values_fix_sizes(result):
+    types = ", ".join(f"%{v}: Tensor[(n, 4), float32]" for v in "xy")
+    main = relay.parse(f'#[version = "0.0.5"]\ndef @main({types}){result} {{ add(%x, %y) }}')["main"]
+    x, y = np.full((2, 4), 3, np.float32), np.ones((2, 4), np.float32)
+    bound = relay.bind(main, {main.params[0]: relay.const(x)})
+    np.testing.assert_array_equal(relay.compile(relay.IRModule.from_expr(bound))(y), x + y)

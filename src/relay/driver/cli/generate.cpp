@@ -85,14 +85,14 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
       "--chat", [options = options.get()] { options->given["chat"] = true; },
       "The prompt is a message of a chat, in the model's template");
   add_value<std::string>(*verb, *options, "--system", "system", "A message of the system in front, with --chat");
-  add_value<int64_t>(*verb, *options, "-n,--max-tokens", "max_tokens", "The most tokens to generate [256]")
+  add_value<int64_t>(*verb, *options, "-n,--max-tokens", "max_tokens", "Greatest number of tokens to generate [256]")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   add_value<std::vector<std::string>>(*verb, *options, "--stop", "stop", "End before this text; may be repeated");
   add_value<int64_t>(*verb, *options, "--context", "context", "Positions of prompt and answer; the model's by default")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
   add_sampling(*verb, *options);
   add_value<int64_t>(*verb, *options, "--speculate", "speculate",
-                     "Propose so many tokens in each step, from what followed the same words before [0]")
+                     "Number of tokens to propose in each step, taken from what followed the same words earlier [0]")
       ->check(CLI::Range(0, 64));
   add_value<std::string>(*verb, *options, "--draft", "draft", "A smaller model of the same tokens that proposes");
   add_value<int64_t>(*verb, *options, "--threads", "threads", "Number of threads; 0: all cores [0]")

@@ -12,11 +12,11 @@ codegen::TargetDef cuda();
 struct GpuFigures {
   int multiprocessors;
   int warp;                      // threads that run in step
-  int block_threads, threads;    // the most of a block, of a multiprocessor
-  int blocks;                    // the most of a multiprocessor
-  int thread_registers;          // of 32 bits: the most of a thread
+  int block_threads, threads;    // limits of a block, of a multiprocessor
+  int blocks;                    // limit of a multiprocessor
+  int thread_registers;          // of 32 bits: limit of a thread
   int registers;                 // of a multiprocessor
-  int64_t block_shared, shared;  // bytes of shared memory: the most of a block; of a multiprocessor
+  int64_t block_shared, shared;  // bytes of shared memory: limit of a block; of a multiprocessor
   double memory_gbps;            // read bandwidth of the device
 };
 // The figures of a target that cuda() describes; null for others.
