@@ -93,6 +93,7 @@ test-long: build ## Compare random programs, integers, constants and schedules w
 	  --seed $$((1 + % * 10000 / $(CPUS))) --cases $$((10000 / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_schedules \
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
+	@echo '--batched --blocks' | xargs -n 1 | xargs -P $(CPUS) -I % build/release/bin/relay_fuzz_schedules % --cases $$(($(CASES) / 100))
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c 'build/release/bin/relay_fuzz_integers \
 	  --seed $$((1 + % * $(CASES) / $(CPUS))) --cases $$(($(CASES) / $(CPUS)))'
 	@seq 0 $$(($(CPUS) - 1)) | xargs -P $(CPUS) -I % sh -c '$(PYTHON) test/python/onnx/test_onnx_known.py \

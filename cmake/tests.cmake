@@ -136,15 +136,10 @@ if(TARGET relay_fuzz_schedules)
   # Blocks of threads, in the interpreter and as PTX.
   target_sources(relay_fuzz_schedules PRIVATE test/cuda/mock/ptx_machine.cpp test/cuda/mock/ptx_arithmetic.cpp)
   target_compile_options(relay_fuzz_schedules PRIVATE -ffp-contract=off)
-  relay_add_test(fuzz_schedules.blocks 20 relay_fuzz_schedules --blocks --cases 200)
+  relay_add_test(fuzz_schedules.blocks 20 relay_fuzz_schedules --blocks --cases 100)
   relay_add_test(fuzz_schedules.blocks.seed128 1 relay_fuzz_schedules --blocks --seed 128 --cases 1) # it failed once
-  # Groups for several calls at once; a tenth as fast with sanitizers.
-  if(RELAY_SANITIZE)
-    set(batched_cases 100)
-  else()
-    set(batched_cases 200)
-  endif()
-  relay_add_test(fuzz_schedules.batched 16 relay_fuzz_schedules --batched --cases ${batched_cases})
+  # Groups for several calls at once.
+  relay_add_test(fuzz_schedules.batched 16 relay_fuzz_schedules --batched --cases 60)
   # Cases that it once failed.
   foreach(seed 5550 7772 23450 65419 68161 83559 85231)
     relay_add_test(fuzz_schedules.seed${seed} 1 relay_fuzz_schedules --seed ${seed} --cases 1)
