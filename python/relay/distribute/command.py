@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from ..arguments import ArgumentParser
 from ..data.sizes import bytes_of
 from ..errors import CompileError, bad_option, wrong_input
 from .gloo import check_torch
@@ -15,8 +16,8 @@ from .plan_cluster import report
 from .ray_workers import run_on_ray
 
 
-def _train_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _train_parser() -> ArgumentParser:
+    parser = ArgumentParser(
         prog="relay train", description="Runs a script on several workers of this machine, and restarts them."
     )
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
@@ -33,8 +34,8 @@ def _train_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _plan_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _plan_parser() -> ArgumentParser:
+    parser = ArgumentParser(
         prog="relay plan-cluster", description="Chooses the degrees of parallelism for a model on a cluster."
     )
     parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ..arguments import ArgumentParser
 from ..errors import CompileError, bad_option
 from . import minisign
 from .card import card_of
@@ -21,8 +22,8 @@ def _shape(text: str) -> tuple[str, list[int]]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZES, such as x=1,3,224,224") from error
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
         prog="relay hub",
         description="Publishes models with schedules, artifacts and measured figures, and pulls them. A PLACE is "
         "FOLDER:TAG in an OCI image layout, or hf:FOLDER, a plain folder such as one of Hugging Face.",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterable
 
+from ..arguments import ArgumentParser
 from ..errors import CompileError, InternalError
 from .commands import Quit, run_command
 from .inputs import is_complete, read, split
@@ -99,7 +99,7 @@ def converse(session: Session) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs `relay repl` with these arguments, by default those of the process."""
-    parser = argparse.ArgumentParser(prog="relay repl", description="Evaluates Relay's text form as you type it.")
+    parser = ArgumentParser(prog="relay repl", description="Evaluates Relay's text form as you type it.")
     parser.add_argument("file", nargs="?", metavar="FILE", help="program or model whose definitions are loaded first")
     parser.add_argument("-c", metavar="TEXT", dest="text", help="run these inputs, one a line, and end")
     parser.add_argument("--target", help="processor for :emit, as `relay opt --target` takes it (default: this one)")

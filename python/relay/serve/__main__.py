@@ -9,6 +9,7 @@ import os
 import re
 import sys
 
+from ..arguments import ArgumentParser
 from ..errors import CompileError
 from . import Settings, serve
 
@@ -41,8 +42,8 @@ def _size(text: str) -> tuple[str, int]:
     return name, int(number)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(
         "relay serve",
         description="Serves models by the KServe protocol, version 2, over HTTP and gRPC, and language models by "
         "OpenAI's interface. SIGTERM ends the server after the last answer; SIGHUP loads changed models again.",

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+from relay.arguments import ArgumentParser
 from relay.tools import tuning_records
 from relay.tools.tuning_records import Measurement, Record, Store
 from relay.tools.tuning_search import Candidate, Correction, Group
@@ -417,7 +418,7 @@ def main(given: list[str]) -> int:
     own, _, words = (
         (given, None, []) if "--" not in given else (given[: given.index("--")], None, given[given.index("--") + 1 :])
     )
-    parser = argparse.ArgumentParser(prog="relay tune", description=__doc__.split("\n")[0])
+    parser = ArgumentParser(prog="relay tune", description=__doc__.split("\n")[0])
     parser.add_argument("model", nargs="?")
     parser.add_argument("--budget", type=seconds_of, default="5m")
     parser.add_argument("--records", required=True, type=pathlib.Path)

@@ -6,16 +6,16 @@ python -m relay.trackers figures.json --to mlflow:figures.db --config model=mode
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
+from ..arguments import ArgumentParser
 from ..errors import CompileError
 from .figures import flat, name_of, record
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m relay.trackers", description=__doc__.splitlines()[0])
+    parser = ArgumentParser(prog="python -m relay.trackers", description=__doc__.splitlines()[0])
     parser.add_argument("figures", help="a JSON file, such as `relay bench --json` writes; - for standard input")
     parser.add_argument("--to", required=True, metavar="KIND:PATH", help="lines, tensorboard, wandb or mlflow")
     parser.add_argument("--config", action="append", default=[], metavar="NAME=VALUE", help="what was measured")

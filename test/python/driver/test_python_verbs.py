@@ -38,6 +38,21 @@ def test_suggestions(word, meant):
     assert done.returncode == 2 and meant in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("serve",), "[NAME=]PATH is required"),
+        (("plan-cluster",), "model, --devices are required"),
+        (("hub", "frob"), "verb: invalid choice: 'frob'"),
+    ],
+)
+def test_mistakes_read_like_those_of_other_verbs(words, problem):
+    done = cli(*words)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"error[R0504]: {problem}")
+    assert done.stderr.endswith(f"\n  help: `relay {words[0]} --help` describes its use\n")
+
+
 def test_they_run_and_return_their_status():
     done = cli("repl", "-c", "multiply(3f, 3f)")
     assert done.returncode == 0 and "9" in done.stdout
