@@ -131,7 +131,9 @@ def _why_no_code(manifest: Manifest, target: Target | None, processor: Processor
         names = ", ".join(one.target for one in manifest.targets) or "none"
         return f"no published target fits {processor.name}: {names}"
     if key is None:
-        return f"the machine code for {target.target} was not taken: --trust KEY takes that of a publisher whom you trust"
+        return (
+            f"the machine code for {target.target} was not taken: --trust KEY takes that of a publisher whom you trust"
+        )
     if manifest.relay != _core.version:
         return f"the machine code is of Relay {manifest.relay}, and this is {_core.version}"
     return None
