@@ -73,6 +73,7 @@ PASS(cl_int, clEnqueueFillBuffer,
      (a, b, c, d, e, f, g, h, i))
 PASS(cl_int, clFlush, (cl_command_queue a), (a))
 PASS(cl_int, clReleaseEvent, (cl_event a), (a))
+PASS(cl_int, clGetEventProfilingInfo, (cl_event a, cl_profiling_info b, size_t c, void* d, size_t* e), (a, b, c, d, e))
 
 CL_API_ENTRY cl_int CL_API_CALL clGetPlatformIDs(cl_uint n, cl_platform_id* ids, cl_uint* count) {
   cl_int (*call)(cl_uint, cl_platform_id*, cl_uint*) = real("clGetPlatformIDs");

@@ -127,8 +127,7 @@ class Warp {
 
   void read(const Expr& e, double times) {
     scalar::visit(e, [&](const Expr& n) {
-      if (n->kind == scalar::Kind::Load)
-        access(static_cast<const Buffer&>(*n->source), n->args, n->dtype.lanes, times);
+      if (n->kind == scalar::Kind::Load) access(static_cast<const Buffer&>(*n->source), n->args, n->dtype.lanes, times);
     });
   }
 

@@ -14,9 +14,10 @@ AccessFigures figures(const std::string& text) {
 
 // A block of 32 threads per row; thread j runs `body`.
 AccessFigures of_threads(const std::string& body) {
-  return figures("kernel k(x: float32[n, 1024] read, y: float32[n, 1024], p: int64[1024] read), shape (n), task t < 1 {\n"
-                 "  for i in 0..n block {\n    for j in 0..32 thread {\n      " +
-                 body + "\n    }\n  }\n}\n");
+  return figures(
+      "kernel k(x: float32[n, 1024] read, y: float32[n, 1024], p: int64[1024] read), shape (n), task t < 1 {\n"
+      "  for i in 0..n block {\n    for j in 0..32 thread {\n      " +
+      body + "\n    }\n  }\n}\n");
 }
 
 TEST(AccessFigures, NeighboursAreCoalesced) {
@@ -48,8 +49,8 @@ TEST(AccessFigures, PlacesThatDependOnDataAreUnknown) {
 }
 
 AccessFigures of_shared(const std::string& shape, const std::string& store, const std::string& load) {
-  return of_threads("alloc s: float32[" + shape + "] in shared\ns[" + store + "] = x[i, j]\nbarrier\ny[i, j] = s[" + load +
-                    "]");
+  return of_threads("alloc s: float32[" + shape + "] in shared\ns[" + store + "] = x[i, j]\nbarrier\ny[i, j] = s[" +
+                    load + "]");
 }
 
 TEST(AccessFigures, ConflictsOfBanks) {

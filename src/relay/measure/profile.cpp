@@ -8,6 +8,7 @@
 #include "relay/build/provenance.h"
 #include "relay/measure/measure.h"
 #include "relay/measure/statistics.h"
+#include "relay/runtime/devices/devices.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::measure {
@@ -23,6 +24,26 @@ const char* name(Bound bound) {
     case Bound::Memory: return "memory";
   }
   return "";
+}
+
+// The operations of the program's devices in a run, for those that can tell.
+static Result<std::vector<Profile::DeviceOperations>> device_operations(runtime::Executable& executable,
+                                                                        const std::vector<runtime::Value>& inputs,
+                                                                        const ProfileOptions& options) {
+  std::vector<Profile::DeviceOperations> out;
+  std::vector<runtime::Device*> devices;
+  for (const DeviceName& name : executable.program().devices) {
+    RELAY_ASSIGN(const uint32_t number, runtime::device_number(name));
+    if (number != runtime::host_device) devices.push_back(&runtime::device(number));
+  }
+  for (runtime::Device* device : devices) RELAY_RETURN_IF_ERROR(device->record_spans(true));
+  if (!devices.empty()) RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads}));
+  for (runtime::Device* device : devices) {
+    RELAY_ASSIGN(std::vector<runtime::DeviceSpan> spans, device->take_spans());
+    RELAY_RETURN_IF_ERROR(device->record_spans(false));
+    if (!spans.empty()) out.push_back({str(device->name()), std::move(spans)});
+  }
+  return out;
 }
 
 Result<Profile> measure_profile(runtime::Executable& executable, const std::vector<runtime::Value>& inputs,
@@ -42,6 +63,7 @@ Result<Profile> measure_profile(runtime::Executable& executable, const std::vect
     for (const auto& [kernel, time] : sums) us[kernel].push_back(time);
     out.before = std::exchange(out.last, std::move(report.steps));
   }
+  RELAY_ASSIGN(out.devices, device_operations(executable, inputs, options));
   out.us = median(whole);
   std::map<std::string, KernelProfile> rows;
   for (const runtime::StepTime& step : out.last) {
@@ -161,6 +183,24 @@ std::string chrome_trace(const Profile& profile) {
                         {"device", step.device},
                         {"rule", rows.at(step.kernel)->rule},
                         {"nodes", rows.at(step.kernel)->nodes}}}});
+  for (size_t i = 0; i < profile.devices.size(); ++i) {
+    const auto& [device, spans] = profile.devices[i];
+    const size_t process = i + 2;
+    events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", process}, {"args", {{"name", device}}}});
+    double first = spans[0].queued_us;
+    for (const runtime::DeviceSpan& span : spans) first = std::min(first, span.queued_us);
+    for (const runtime::DeviceSpan& span : spans) {
+      const bool transfer = span.name == "upload" || span.name == "download";
+      events.push_back({{"name", span.name},
+                        {"cat", transfer ? "transfer" : "kernel"},
+                        {"ph", "X"},
+                        {"ts", span.begin_us - first},
+                        {"dur", span.us},
+                        {"pid", process},
+                        {"tid", transfer ? 2 : 1},
+                        {"args", {{"queued", span.queued_us - first}}}});
+    }
+  }
   return events.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -16,6 +16,7 @@
 #include "relay/lower/lower.h"
 #include "relay/measure/ceilings.h"
 #include "relay/measure/residency.h"
+#include "relay/runtime/devices/device.h"
 #include "relay/runtime/executable.h"
 
 namespace relay::measure {
@@ -48,6 +49,12 @@ struct Profile {
   double total_us() const { return kernels_us + waiting_us; }
   int64_t runs = 0;
   std::vector<runtime::StepTime> last, before;  // the steps of the last run, and of the one before
+  // Operations of devices that can tell, in a run that does not wait after each step: copies run beside kernels.
+  struct DeviceOperations {
+    std::string device;
+    std::vector<runtime::DeviceSpan> spans;
+  };
+  std::vector<DeviceOperations> devices;
 };
 
 struct ProfileOptions {
@@ -63,7 +70,8 @@ void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& d
 // The correlation of the kernels' estimated times with their measured ones. Unset with fewer than three kernels.
 std::optional<double> estimate_rank_correlation(const Profile& profile);
 
-// The last run for chrome://tracing and ui.perfetto.dev: a JSON list of events with times in microseconds.
+// The last run, and one of the devices' operations, for chrome://tracing and ui.perfetto.dev: a JSON list of events with
+// times in microseconds.
 std::string chrome_trace(const Profile& profile);
 
 }  // namespace relay::measure

@@ -105,12 +105,15 @@ void SegmentRunner::begin_device_step(const Segment& f, const Step& step, Call& 
   if (step.kind == Step::Kind::Copy) {
     const MemorySpace from = f.arrays[f.operands[step.args.begin]].memory;
     if (from == host_memory && at == host_memory) return;
-    device_steps_.push_back({linked_.device_numbers[from], linked_.device_numbers[at], nullptr});
+    device_steps_.push_back({linked_.device_numbers[from], linked_.device_numbers[at], nullptr, {}});
     if (c.tasks > 0 && from != at) ++transfers_, transferred_bytes_ += c.tasks;
   } else if (at != host_memory) {
     c.kernel = nullptr;
     c.arrays = step.args.count - (c.when ? 1 : 0);
-    device_steps_.push_back({host_device, linked_.device_numbers[at], linked_.devices[at].kernels[step.kernel].get()});
+    device_steps_.push_back(
+        {host_device, linked_.device_numbers[at], linked_.devices[at].kernels[step.kernel].get(), {}});
+    for (uint32_t i = 0; i < c.arrays; ++i)
+      device_steps_.back().bytes.push_back(plan_.bytes[f.operands[step.args.begin + i]]);
   } else {
     return;
   }
@@ -192,7 +195,8 @@ bool SegmentRunner::call_elsewhere(const Call& c, ThreadPool::Session& session) 
   } else {
     if (!holds(c)) return false;
     done = device(step.device)
-               .launch(*step.kernel, {{c.params, c.arrays}, {c.shape, c.sizes}, c.tasks, c.scratch_bytes, session});
+               .launch(*step.kernel,
+                       {{c.params, c.arrays}, step.bytes, {c.shape, c.sizes}, c.tasks, c.scratch_bytes, session});
   }
   if (done) return true;
   return failed_ = &c, step_error_ = done.errors(), false;

@@ -38,6 +38,7 @@ class SegmentRunner {
   struct DeviceStep {
     uint32_t from, device;
     const DeviceKernel* kernel;  // null for a copy
+    std::vector<int64_t> bytes;  // of the kernel's arrays
   };
   struct Call {
     KernelFn kernel;  // null for a copy, a check, an external call and steps on other devices

@@ -3,6 +3,7 @@
 The faults are those of test/tools/faulty_opencl.c, a library that passes all calls on except for the fault.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -43,6 +44,22 @@ def @main(%x: Tensor[(4, 3), float32], %i: Tensor[(2), int64]) { take(%x, add(%i
 DOUBLE = """#[version = "0.0.5"]
 def @main(%x: Tensor[(8), float64]) { exp(%x) }
 """
+
+
+# The copy of %b does not wait for the product, which does not read it.
+OVERLAP = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1024, 1024), float32], %y: Tensor[(64, 1024), float32], %w: Tensor[(1024, 1024), float32]) {
+  let %a = on_device(nn.softmax(nn.dense(%x, %w)), virtual_device="opencl:0", constrain_result=True);
+  let %b = device_copy(tanh(%y), src_virtual_device="cpu:0", dst_virtual_device="opencl:0");
+  let %c = on_device(sum(%b, axis=[0]), virtual_device="opencl:0", constrain_result=True);
+  on_device(nn.softmax(add(%a, %c)), virtual_device="opencl:0")
+}
+"""
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
 
 
 def arrays(shapes, seed=1):
@@ -243,3 +260,19 @@ def test_one_operator_on_the_device():
     inputs = arrays(SMALL)
     program = relay.compile(relay.parse(DENSE), devices={"nn.dense": "opencl:0"})
     assert np.array_equal(program(*inputs), relay.compile(relay.parse(DENSE))(*inputs))
+
+
+def test_copies_run_beside_kernels(tmp_path):
+    path = tmp_path / "overlap.relay"
+    path.write_text(OVERLAP)
+    command = [RELAY, "profile", path, "--time", "0.1", "--trace", tmp_path / "trace.json"]
+    subprocess.run(command, check=True, capture_output=True)
+    spans = [e for e in json.loads((tmp_path / "trace.json").read_text()) if e["pid"] > 1 and e["ph"] == "X"]
+    product = next(e for e in spans if "dense" in e["name"])
+    uploads = [e for e in spans if e["name"] == "upload"]
+    assert [e["cat"] for e in spans].count("kernel") == 4 and len(uploads) == 3
+    # The host asked for the third upload while the product ran; the device decides when it begins.
+    assert uploads[2]["args"]["queued"] < product["ts"] + product["dur"]
+    x, y, w = inputs = arrays({"x": (1024, 1024), "y": (64, 1024), "w": (1024, 1024)})
+    inner = softmax(x.astype(float) @ w.T.astype(float)) + np.tanh(y).sum(0)
+    np.testing.assert_allclose(relay.compile(str(path))(*inputs), softmax(inner), rtol=1e-4)

@@ -5,12 +5,14 @@
 // further memories of the processor. To add a kind of device, implement it and add a line to the table in devices.cpp.
 //
 // The operations of a device are ordered: each finds memory as all earlier ones leave it. An implementation may run
-// them later, but download() and synchronise() return when all earlier operations have ended. Errors may be returned by
+// them later, and at once if they do not touch the same memory. download() returns when the bytes are there, and
+// synchronise() when all earlier operations have ended. Errors may be returned by
 // a later operation than the one that caused them. Any number of threads may call a device at once.
 #pragma once
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "relay/base/device_name.h"
 #include "relay/base/diagnostics.h"
@@ -28,10 +30,18 @@ class DeviceKernel {
 // The arguments of a kernel's call, as those of KernelFn (kernel.h).
 struct Launch {
   std::span<void* const> arrays;   // addresses in the device's memory, in the kernel's order
+  std::span<const int64_t> bytes;  // of each array
   std::span<const int64_t> sizes;  // the values of the kernel's shape variables
   int64_t tasks = 0;               // all are run; > 0
   int64_t scratch_bytes = 0;       // of each thread that runs tasks, aligned to 64 bytes
   ThreadPool::Session& session;    // the threads of the run, for devices that are the same processor
+};
+
+// An operation of a device in time.
+struct DeviceSpan {
+  std::string name;      // the kernel's, or "upload", "download", "copy"
+  double queued_us = 0;  // when the host asked for it, on a steady clock
+  double begin_us = 0, us = 0;
 };
 
 class Device {
@@ -64,6 +74,11 @@ class Device {
   // `kernel` was loaded by this device.
   virtual Status launch(const DeviceKernel& kernel, const Launch& launch) = 0;
   virtual Status synchronise() = 0;
+
+  // Starts or stops to note the times of operations; take_spans() returns and forgets those that have ended. Does
+  // nothing for devices that cannot tell, which return none.
+  virtual Status record_spans(bool /*on*/) { return ok(); }
+  virtual Result<std::vector<DeviceSpan>> take_spans() { return std::vector<DeviceSpan>{}; }
 
  private:
   const DeviceName name_;

@@ -1,12 +1,16 @@
-// A device with one context and one queue, whose work is done in order.
+// A device with one context and two queues: kernels run in order on one, and transfers from and to the host on the other,
+// while kernels that do not use their memory run.
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "relay/base/bytes.h"
 #include "relay/runtime/devices/driver_errors.h"
@@ -19,6 +23,7 @@ namespace {
 
 // The completion of an event. Shared with the driver's callback, which may come after the waiting has ended.
 struct Completion {
+  std::shared_ptr<std::vector<char>> staged;  // memory that the operation uses, which is kept until it has ended
   std::mutex mutex;
   std::condition_variable changed;
   std::optional<cl_int> status;  // CL_COMPLETE, or an error
@@ -58,6 +63,10 @@ class OpenClKernel final : public DeviceKernel {
 
 size_t size(int64_t value) { return static_cast<size_t>(value); }
 
+double now_us() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 class OpenClDevice final : public Device {
  public:
   OpenClDevice(int64_t number, const OpenClLibrary& cl, FoundDevice found, double time_limit_seconds)
@@ -71,8 +80,7 @@ class OpenClDevice final : public Device {
     cl_int code = CL_SUCCESS;
     context_ = {cl_.clCreateContext(nullptr, 1, &found_.id, nullptr, nullptr, &code), cl_.clReleaseContext};
     if (code != CL_SUCCESS) return failure("making a context", code);
-    queue_ = {cl_.clCreateCommandQueue(context_.get(), found_.id, 0, &code), cl_.clReleaseCommandQueue};
-    return code == CL_SUCCESS ? ok() : Status(failure("making a queue", code));
+    return make_queues(0);
   }
 
   std::string limits() const override {
@@ -102,30 +110,35 @@ class OpenClDevice final : public Device {
     blocks_.erase(block);
   }
 
-  // Transfers begin when the queue is idle, so that a kernel that hangs never leaves one behind, which would use memory
-  // that the caller has released.
   Status upload(void* to, const void* from, size_t bytes) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    RELAY_RETURN_IF_ERROR(wait_for_all());
+    RELAY_RETURN_IF_ERROR(wait_for_users(to, bytes));
     RELAY_ASSIGN(const Place at, place_of(to, bytes));
-    return done("copying an array to the device", cl_.clEnqueueWriteBuffer(queue_.get(), at.buffer, CL_TRUE, at.offset,
-                                                                           bytes, from, 0, nullptr, nullptr));
+    return transfer("upload", bytes, from, nullptr, [&](const void* host, void*, cl_bool blocking, cl_event* event) {
+      return cl_.clEnqueueWriteBuffer(transfers_.get(), at.buffer, blocking, at.offset, bytes, host, 0, nullptr, event);
+    });
   }
   Status download(void* to, const void* from, size_t bytes) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    RELAY_RETURN_IF_ERROR(wait_for_all());
+    RELAY_RETURN_IF_ERROR(wait_for_users(from, bytes));
     RELAY_ASSIGN(const Place at, place_of(from, bytes));
-    return done("copying an array from the device",
-                cl_.clEnqueueReadBuffer(queue_.get(), at.buffer, CL_TRUE, at.offset, bytes, to, 0, nullptr, nullptr));
+    return transfer("download", bytes, nullptr, to, [&](const void*, void* host, cl_bool blocking, cl_event* event) {
+      return cl_.clEnqueueReadBuffer(transfers_.get(), at.buffer, blocking, at.offset, bytes, host, 0, nullptr, event);
+    });
   }
   Status copy(void* to, const void* from, size_t bytes) override {
     std::lock_guard<std::mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(check());
     RELAY_ASSIGN(const Place target, place_of(to, bytes));
     RELAY_ASSIGN(const Place source, place_of(from, bytes));
-    return done("copying an array on the device",
-                cl_.clEnqueueCopyBuffer(queue_.get(), source.buffer, target.buffer, source.offset, target.offset, bytes,
-                                        0, nullptr, nullptr));
+    cl_event event = nullptr;
+    const double begin = now_us();
+    RELAY_RETURN_IF_ERROR(done("copying an array on the device",
+                               cl_.clEnqueueCopyBuffer(queue_.get(), source.buffer, target.buffer, source.offset,
+                                                       target.offset, bytes, 0, nullptr, &event)));
+    const std::shared_ptr<Event> ended = started("copy", event, begin);
+    add_use(to, bytes, ended), add_use(from, bytes, ended);
+    return ok();
   }
 
   Result<std::shared_ptr<const DeviceKernel>> load(const std::shared_ptr<const KernelLibrary>& library,
@@ -182,13 +195,17 @@ class OpenClDevice final : public Device {
                         {},
                         "compile the model again"};
     const size_t global = size(grid.items), local = size(grid.group);
+    cl_event event = nullptr;
+    const double begin = now_us();
     if (code == CL_SUCCESS)
       code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle.get(), 1, nullptr, &global, &local, 0, nullptr,
-                                        nullptr);
+                                        &event);
     last_ = kernel.name;
     RELAY_RETURN_IF_ERROR(done("a kernel", code));
+    const std::shared_ptr<Event> ended = started(kernel.name, event, begin);
+    for (size_t i = 0; i < launch.arrays.size(); ++i) add_use(launch.arrays[i], size(launch.bytes[i]), ended);
     // Drivers compile a kernel when it first runs: each gets the whole time limit for that.
-    return kernel.has_run.exchange(true) ? ok() : wait_for_all();
+    return kernel.has_run.exchange(true) && uses_.size() < most_uses ? ok() : wait_for_all();
   }
 
   Status synchronise() override {
@@ -196,7 +213,45 @@ class OpenClDevice final : public Device {
     return wait_for_all();
   }
 
+  Status record_spans(bool on) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(wait_for_all());
+    recorded_.clear();
+    recording_ = on;
+    return make_queues(on ? CL_QUEUE_PROFILING_ENABLE : 0);
+  }
+  Result<std::vector<DeviceSpan>> take_spans() override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(wait_for_all());
+    std::vector<DeviceSpan> out;
+    for (const Recorded& r : std::exchange(recorded_, {})) {
+      cl_ulong queued = 0, begin = 0, end = 0;  // nanoseconds on the device's clock
+      auto ask = [&](cl_profiling_info what, cl_ulong& to) {
+        return cl_.clGetEventProfilingInfo(r.event->get(), what, sizeof to, &to, nullptr) == CL_SUCCESS;
+      };
+      if (!ask(CL_PROFILING_COMMAND_QUEUED, queued) || !ask(CL_PROFILING_COMMAND_START, begin) ||
+          !ask(CL_PROFILING_COMMAND_END, end))
+        continue;
+      out.push_back({r.name, r.queued_us, r.queued_us + static_cast<double>(begin - queued) * 1e-3,
+                     static_cast<double>(end - begin) * 1e-3});
+    }
+    return out;
+  }
+
  private:
+  using Event = OpenClHandle<cl_event>;
+  // Memory that a kernel or copy on queue_ uses until its event.
+  struct Use {
+    const char *begin, *end;
+    std::shared_ptr<Event> ended;
+  };
+  struct Recorded {
+    std::string name;
+    std::shared_ptr<Event> event;
+    double queued_us;
+  };
+  static constexpr size_t most_uses = 10000;
+
   struct Block {
     OpenClHandle<cl_mem> buffer;
     size_t bytes;
@@ -237,18 +292,59 @@ class OpenClDevice final : public Device {
         "compile the model for this device"};
   }
 
+  // --- order; all with the lock held
+  Status make_queues(cl_command_queue_properties properties) {
+    for (OpenClHandle<cl_command_queue>* queue : {&queue_, &transfers_}) {
+      cl_int code = CL_SUCCESS;
+      *queue = {cl_.clCreateCommandQueue(context_.get(), found_.id, properties, &code), cl_.clReleaseCommandQueue};
+      if (code != CL_SUCCESS) return failure("making a queue", code);
+    }
+    return ok();
+  }
+  // An operation that was put on a queue at queued_us.
+  std::shared_ptr<Event> started(const std::string& name, cl_event event, double queued_us) {
+    auto out = std::make_shared<Event>(event, cl_.clReleaseEvent);
+    if (recording_) recorded_.push_back({name, out, queued_us});
+    return out;
+  }
+  void add_use(const void* memory, size_t bytes, const std::shared_ptr<Event>& ended) {
+    const char* begin = static_cast<const char*>(memory);
+    uses_.push_back({begin, begin + bytes, ended});
+  }
+
   Status wait_for_all() {
     RELAY_RETURN_IF_ERROR(check());
     cl_event event = nullptr;
     RELAY_RETURN_IF_ERROR(
         done("waiting for kernels", cl_.clEnqueueMarkerWithWaitList(queue_.get(), 0, nullptr, &event)));
-    const OpenClHandle<cl_event> owned(event, cl_.clReleaseEvent);
+    const Event owned(event, cl_.clReleaseEvent);
+    RELAY_RETURN_IF_ERROR(wait_for(event));
+    uses_.clear();
+    return ok();
+  }
+  // Waits for the last kernel that uses a part of this memory. The queue runs in order, so earlier ones have ended too.
+  Status wait_for_users(const void* memory, size_t bytes) {
+    RELAY_RETURN_IF_ERROR(check());
+    const char *begin = static_cast<const char*>(memory), *end = begin + bytes;
+    for (size_t i = uses_.size(); i-- > 0;) {
+      if (uses_[i].end <= begin || end <= uses_[i].begin) continue;
+      while (i + 1 < uses_.size() && uses_[i + 1].ended == uses_[i].ended) ++i;
+      if (i + 1 == uses_.size()) return wait_for_all();
+      RELAY_RETURN_IF_ERROR(wait_for(uses_[i].ended->get()));
+      uses_.erase(uses_.begin(), uses_.begin() + static_cast<std::ptrdiff_t>(i + 1));
+      return ok();
+    }
+    return ok();
+  }
+  Status wait_for(cl_event event, std::shared_ptr<std::vector<char>> staged = nullptr) {
     const std::shared_ptr<Completion> completion = std::make_shared<Completion>();
+    completion->staged = std::move(staged);
     auto shared = std::make_unique<std::shared_ptr<Completion>>(completion);
     RELAY_RETURN_IF_ERROR(
         done("waiting for kernels", cl_.clSetEventCallback(event, CL_COMPLETE, completed, shared.get())));
     shared.release();  // the callback owns it
-    RELAY_RETURN_IF_ERROR(done("waiting for kernels", cl_.clFlush(queue_.get())));
+    for (cl_command_queue queue : {queue_.get(), transfers_.get()})
+      RELAY_RETURN_IF_ERROR(done("waiting for kernels", cl_.clFlush(queue)));
     std::unique_lock<std::mutex> waiting(completion->mutex);
     const auto limit = std::chrono::duration<double>(time_limit_seconds_);
     if (!completion->changed.wait_for(waiting, limit, [&] { return completion->status.has_value(); })) {
@@ -257,6 +353,26 @@ class OpenClDevice final : public Device {
       return lost_;
     }
     return done("running kernels", *completion->status < 0 ? *completion->status : CL_SUCCESS);
+  }
+  // Reads `from` or writes `to`, memory of the host, by enqueue(from, to, blocking, event). While kernels are on the
+  // queue, the transfer uses memory of its own: behind a kernel that hangs it may never end, and the caller then
+  // releases its memory.
+  template <typename F>
+  Status transfer(const char* name, size_t bytes, const void* from, void* to, F enqueue) {
+    const char* doing = from ? "copying an array to the device" : "copying an array from the device";
+    const bool idle = uses_.empty();
+    std::shared_ptr<std::vector<char>> staged;
+    if (!idle) staged = std::make_shared<std::vector<char>>(bytes);
+    if (staged && from) std::memcpy(staged->data(), from, bytes);
+    cl_event event = nullptr;
+    const double begin = now_us();
+    RELAY_RETURN_IF_ERROR(done(doing, enqueue(staged ? staged->data() : from, staged ? staged->data() : to,
+                                              idle ? CL_TRUE : CL_FALSE, &event)));
+    const std::shared_ptr<Event> ended = started(name, event, begin);
+    if (idle) return ok();
+    RELAY_RETURN_IF_ERROR(wait_for(ended->get(), staged));
+    if (to) std::memcpy(to, staged->data(), bytes);
+    return ok();
   }
 
   // --- memory
@@ -338,14 +454,17 @@ class OpenClDevice final : public Device {
   const OpenClInfo& about_;
   const double time_limit_seconds_;
   OpenClHandle<cl_context> context_;
-  OpenClHandle<cl_command_queue> queue_;
-  std::mutex mutex_;                   // guards the following, the queue, and the arguments of kernels
+  OpenClHandle<cl_command_queue> queue_, transfers_;
+  std::mutex mutex_;                   // guards the following, the queues, and the arguments of kernels
   Diagnostics lost_;                   // the error after which the device is not used any more
   bool hangs_ = false;                 // nothing is released, because that would wait
   std::string last_;                   // the kernel that was launched last
   std::map<uintptr_t, Block> blocks_;  // by address
   OpenClHandle<cl_mem> scratch_;
   size_t scratch_bytes_ = 0;
+  std::vector<Use> uses_;  // by what is on queue_, in its order
+  bool recording_ = false;
+  std::vector<Recorded> recorded_;
   std::map<std::string, std::weak_ptr<BuiltProgram>> programs_;  // by source
 };
 

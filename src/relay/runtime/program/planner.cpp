@@ -90,6 +90,13 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
       lives[array].last = at;
     }
   }
+  // A copy to a device may begin while kernels that were called before still run there, so its memory is nobody else's
+  // before.
+  for (const Step& step : f.steps) {
+    if (!f.is_transfer(step)) continue;
+    const uint32_t to = f.stored_in(f.operands[step.args.begin + 1]);
+    if (f.arrays[to].memory != host_memory) lives[to].first = 0;
+  }
   // Arrays that repeated steps mention live throughout all of them: a later repetition may read what an earlier one
   // wrote.
   for (const Repeat& r : f.repeats)

@@ -25,7 +25,7 @@ struct Placement {
 Placement place(std::span<const Lifetime> lifetimes);
 
 // The lifetimes of all arrays, from the first to the last mention of each or of a part of it, for these sizes; empty
-// for arrays that are not temporary.
+// for arrays that are not temporary. Arrays that are copied to a device live from the first step.
 std::vector<Lifetime> lifetimes(const Segment& segment, std::span<const int64_t> bytes);
 
 // All sizes of a segment for given values of its shape variables.
