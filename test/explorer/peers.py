@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 sys.path[:0] = [str(pathlib.Path(__file__).parent), str(pathlib.Path(__file__).parents[1] / "python" / "support")]
 
@@ -31,6 +32,7 @@ from test_browser import CHROMIUM, SWITCHES  # noqa: E402
 
 LIMIT = 120  # seconds
 ROUNDS = 3
+HERE = {None, "", "localhost", "127.0.0.1"}
 # Netron asks whether it may send reports. It cannot: the browser has no network.
 ACCEPT = "[...document.querySelectorAll('button')].find((b) => b.textContent.trim() === 'Accept')?.click()"
 # Model Explorer draws with WebGL, which this browser computes on the processor.
@@ -77,9 +79,11 @@ def write_graphs(path, nodes):
 
 
 def measure(browser, address, is_drawn):
-    """Returns the seconds until an expression is true, or None, and the processor time of the page's thread."""
+    """Returns the seconds until an expression is true, or None; the processor time of the page's thread; errors; and
+    the hosts of other machines that the page asked."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
-    errors = []
+    errors, hosts = [], set()
+    page.on("request", lambda request: hosts.add(urllib.parse.urlsplit(request.url).hostname))
     page.on("pageerror", lambda error: errors.append(str(error).splitlines()[0]))
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -93,9 +97,9 @@ def measure(browser, address, is_drawn):
             devtools.send("Runtime.evaluate", {"expression": ACCEPT})
             page.wait_for_timeout(50)
         metrics = devtools.send("Performance.getMetrics")["metrics"]
-        return found, next(one["value"] for one in metrics if one["name"] == "TaskDuration"), errors
+        return found, next(one["value"] for one in metrics if one["name"] == "TaskDuration"), errors, hosts - HERE
     except sync_api.Error as error:
-        return None, None, [str(error).splitlines()[0]]
+        return None, None, [str(error).splitlines()[0]], hosts - HERE
     finally:
         page.close()
 
