@@ -2,7 +2,7 @@
 # are joined in this order. The hashes are those that the page's content security policy names.
 set(folder "${CMAKE_SOURCE_DIR}/src/relay/driver/explore")
 set(RELAY_EXPLORER_SCRIPT "")
-foreach(name data view layout draw overlays compare panels state)
+foreach(name data view layout draw overlays values compare panels state)
   file(READ "${folder}/${name}.js" content)
   string(APPEND RELAY_EXPLORER_SCRIPT "${content}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${folder}/${name}.js")

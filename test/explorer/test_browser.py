@@ -3,6 +3,8 @@
 Pictures are written to build/test-tools/pictures, for a person to look at.
 """
 
+import json
+import os
 import pathlib
 import shutil
 
@@ -247,6 +249,36 @@ def test_layouts_and_devices(opened, report, tmp_path):
         page.picture(f"device-{step}")
 
 
+def test_values_of_a_file(opened, report, tmp_path):
+    """The form is that of `relay quantize --json`. Names and places are strangers' texts."""
+    page = opened(report("dense", DENSE))
+    layers = [
+        {"layer": "main/dense_0", "place": f"{DENSE}:3:8", "error": 0.25, "<img src=x>": 1, "integer": True},
+        {"layer": "main/relu_0", "place": f"{DENSE}:5:3", "error": -1.5},
+        {"layer": HOSTILE, "place": HOSTILE, "error": 7},
+    ]
+    files = {
+        "quantized.json": json.dumps({"layers": layers}),
+        "broken.json": "{",
+        "others.json": json.dumps([{"place": "elsewhere.relay:1:1", "error": 1}, None, {"place": 3, "error": 1}]),
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    page.page.set_input_files("#file", tmp_path / "quantized.json")
+    page.wait("window.relayExplorer.state().overlay === 'own:error'")
+    for step in (0, page.state["step"]):
+        page.run(f"app.show(pane, {{step: {step}}})")
+        assert coloured(page) == [["nn.dense", 0.25], ["nn.relu", -1.5]]
+    legend = page.text("#left")
+    assert "quantized.json" in legend and "-1.5" in legend and "0.25" in legend
+    page.picture("dense-values")
+    page.page.set_input_files("#file", tmp_path / "broken.json")
+    page.wait("document.querySelector('#legend').textContent.includes('It is not JSON')")
+    page.page.set_input_files("#file", tmp_path / "others.json")
+    page.wait("document.querySelector('#legend').textContent.includes('dense.relay:')")
+    assert page.page.evaluate("document.images.length") == 0
+
+
 def test_devices_through_functions_and_lists(opened, report):
     page = opened(report("tree_lstm_devices", EXAMPLES / "tree_lstm.relay", "--devices", "sigmoid=cpu:1"))
     page.page.select_option("#overlay", "device")
@@ -288,7 +320,9 @@ def test_first_picture_of_a_long_chain(opened, report, tmp_path, length, seconds
         f"{length} nodes: first picture after {min(times):.2f} s, of which {min(taken):.2f} s of processor time; "
         f"{path.stat().st_size / 1e6:.2f} MB"
     )
-    assert min(taken) < seconds, taken  # other work of the machine slows the picture down
+    assert min(taken) < seconds, taken
+    if os.getloadavg()[0] < os.cpu_count():  # else other work of the machine slows the picture down
+        assert min(times) < seconds, times
     page.run("app.show(pane, {step: 0}); app.toggle(pane, pane.view.root.children[1])")
     page.picture(f"chain-{length}")
 

@@ -3,6 +3,9 @@ goes on."""
 
 import concurrent.futures
 import json
+import pathlib
+import random
+import re
 import socket
 
 import numpy as np
@@ -219,3 +222,77 @@ def test_a_flood_is_refused_with_a_time_to_retry(tmp_path):
         client = server.client()
         assert client.infer("slow", ("x", X[0]), ("n", np.int64(1))).status == 200
         assert client.metric('relay_queue_length{model="slow"}') == 0
+
+
+# --- random requests --------------------------------------------------------------------------------------------------
+PARTS_OF_REQUESTS = [
+    None, True, -1, 0, 2.5, 1 << 70, 1e308, "", "\u202e\0", "../../etc/passwd", "x" * 10_000, [], [[]], [1] * 5000, {}, {"a": {}},
+    "FP64", "BYTES", {"binary_data_size": 1 << 40}, {"binary_data_output": True},
+]  # fmt: skip
+
+
+def with_another_part(draw, value):
+    """Returns a JSON value in which one part, at any depth, is another one."""
+    if isinstance(value, (list, dict)) and value and draw.random() < 0.85:
+        key = draw.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        changed = value.copy()
+        changed[key] = with_another_part(draw, value[key])
+        return changed
+    return draw.choice(PARTS_OF_REQUESTS)
+
+
+def damaged(draw, text):
+    """Returns bytes of which some are missing, repeated, new or different."""
+    begin, end = sorted(draw.randrange(len(text) + 1) for _ in range(2))
+    flipped = bytes(byte ^ 1 << draw.randrange(8) for byte in text[begin : begin + 3])
+    new = draw.randbytes(draw.randrange(1, 40))
+    return draw.choice([
+        text[:begin], text[:begin] + text[end:], text[:end] + text[begin:], text[:begin] + new + text[begin:],
+        text[:begin] + flipped + text[begin + 3 :],
+    ])  # fmt: skip
+
+
+def hostile_request(draw):
+    """Returns the bytes of a request in which the JSON object, the body or, then true, anything is wrong."""
+    inputs = draw.choice([[GOOD], parts()])
+    message = {"id": "7", "inputs": inputs, "outputs": [{"name": "output"}], "parameters": {"binary_data_output": False}}
+    body, headers = json.dumps(with_another_part(draw, message)).encode(), {}
+    if draw.random() < 0.3:
+        body, headers = binary(("x", X))
+        body = damaged(draw, body)
+    elif draw.random() < 0.3:
+        body = damaged(draw, body)
+    headers = {"Host": "x", "Connection": "close", "Content-Length": len(body), **headers}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    model = draw.choice(["soft", "parts"])
+    text = f"POST /v2/models/{model}/infer HTTP/1.1\r\n{lines}\r\n".encode() + body
+    return (damaged(draw, text), True) if draw.random() < 0.3 else (text, False)
+
+
+def memory_of(process):
+    """Returns the bytes of memory of a process, and the number of its open files."""
+    folder = pathlib.Path("/proc") / str(process.pid)
+    pages = int((folder / "statm").read_text().split()[1])
+    return pages * 4096, len(list((folder / "fd").iterdir()))
+
+
+def test_a_thousand_hostile_requests(server):
+    draw, statuses = random.Random(7), set()
+    for number in range(1000):
+        if number == 200:
+            before = memory_of(server.process)
+        request, is_broken_http = hostile_request(draw)
+        try:
+            said = raw(server.port, request, end=is_broken_http)
+        except ConnectionError:  # closed while the client was still sending
+            continue
+        status = re.match(rb"HTTP/1.1 (\d+) ", said)
+        assert status or not said, (number, said[:200])
+        statuses.add(int(status[1]) if status else None)
+        assert len(said) < 3000 or status[1] == b"200", (number, said[:200])
+    assert {200, 400} <= statuses <= {200, 400, 404, 405, 411, 413, 415, 501, None}, statuses
+    memory, files = memory_of(server.process)
+    assert memory < before[0] + (32 << 20) and files <= before[1] + 8, (before, memory, files)
+    client = server.client()
+    assert client.infer("soft", ("x", X)).status == 200
+    assert client.metric("relay_request_bytes") == 0

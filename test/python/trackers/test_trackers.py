@@ -185,6 +185,7 @@ print([(one.step, round(one.value, 4)) for one in client.get_metric_history(run.
 WRITER = """
 import sys
 from relay import trackers
+trackers.background.LONGEST = 300  # seconds, on a busy machine
 with trackers.open(sys.argv[1]) as tracker:
     tracker.start({"model": "m", "width": 3})
     for step in range(1, 6):

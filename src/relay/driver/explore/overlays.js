@@ -34,6 +34,7 @@ function secondsText(value) {
 }
 function valueText(overlay, value) {
   if (typeof value !== "number") return value;
+  if (!overlay.unit) return String(Number(value.toPrecision(3)));
   if (overlay.unit === "s") return secondsText(value);
   if (overlay.unit === "error") return errorText(value);
   return overlay.unit === "%" ? value.toFixed(0) + " %" : inUnits(value, overlay.unit);

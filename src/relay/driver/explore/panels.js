@@ -81,7 +81,7 @@ const shortName = (name) => (name.length > 48 ? `${name.slice(0, 30)}…${name.s
 // The largest values of the overlay, or kernels.
 function showTop(pane) {
   const { compilation: c, scale } = pane, overlay = OVERLAYS[app.overlay];
-  if (scale?.isNumeric && ["bytes", "error"].includes(app.overlay)) {
+  if (scale?.isNumeric && (overlay.isOwn || ["bytes", "error"].includes(app.overlay))) {
     const rows = [...scale.values].sort((a, b) => b[1] - a[1]).slice(0, 20);
     byId("top").replaceChildren(element("h2", {}, "largest"), element("ol", {}, ...rows.map(([row, value]) =>
       element("li", {}, link(pane.view.boxes.get(row)?.label ?? c.label(pane.view.state, row), () => app.pickRow(pane, row)), element("span", { class: "dim" }, " " + valueText(overlay, value))))));
@@ -242,7 +242,7 @@ function showResults(pane, results, at) {
 }
 
 function showKeys() {
-  const keys = { "left, right": "the pass before, the next pass", "up, down": "what the selected node reads, what reads it", "enter, double click": "open or close a box, go to a definition", "+ - or wheel": "zoom", "drag": "move", "f": "show everything", "/": "search; enter goes to the next result", "e, w": "open, close all boxes", "c": "constants", "d": "removed nodes", "escape": "select nothing" };
+  const keys = { "left, right": "the pass before, the next pass", "up, down": "what the selected node reads, what reads it", "enter, double click": "open or close a box, go to a definition", "+ - or wheel": "zoom", "drag": "move", "f": "show everything", "/": "search; enter goes to the next result", "e, w": "open, close all boxes", "c": "constants", "d": "removed nodes", "v": "colours by numbers of a JSON file", "escape": "select nothing" };
   byId("keys").replaceChildren(element("h2", {}, "keys"), ...Object.entries(keys).map(([key, what]) => fact(key, what)), element("p", { class: "dim" }, "The address names what you see: copy it to share a place."), link("close", () => (byId("keys").hidden = true)));
   byId("keys").hidden = false;
 }

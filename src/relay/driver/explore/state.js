@@ -73,9 +73,10 @@ class Pane {
     const numbers = [...values.values()].filter((value) => typeof value === "number");
     const least = numbers.reduce((a, b) => Math.min(a, b), Infinity), most = numbers.reduce((a, b) => Math.max(a, b), -Infinity);
     const isLogarithmic = ["B", "flop", "error"].includes(overlay.unit) && least > 0 && most > least * 10;
-    const share = (value) => overlay.isBad ? 1 - value / 100 : isLogarithmic ? Math.log(value / least) / Math.log(most / least) : most > 0 ? value / most : 0;
+    const low = overlay.isBad || overlay.isOwn || isLogarithmic ? least : 0;
+    const share = (value) => overlay.isBad ? 1 - value / 100 : isLogarithmic ? Math.log(value / least) / Math.log(most / least) : most > low ? (value - low) / (most - low) : 0;
     const colour = (value) => (typeof value === "number" ? heat(share(value)) : overlay.colours?.[value] ?? pastel(value));
-    this.scale = { values, categories, isNumeric: numbers.length > 0, least: overlay.isBad || isLogarithmic ? least : 0, most, isLogarithmic, colour };
+    this.scale = { values, categories, isNumeric: numbers.length > 0, least: low, most, isLogarithmic, colour };
     this.fills = new Map();
   }
   fillOf(box) {
@@ -403,6 +404,7 @@ const KEYS = {
   w: (p) => app.all(p, false),
   c: () => byId("constants").click(),
   d: () => byId("removed").click(),
+  v: () => byId("add").click(),
   "/": () => byId("search").focus(),
   "?": () => showKeys(),
 };
@@ -421,6 +423,8 @@ function connectControls() {
   for (const name of ["constants", "removed"])
     byId(name).addEventListener("change", (e) => { app[name] = e.target.checked; for (const p of app.panes) app.show(p, {}); });
   byId("overlay").addEventListener("change", (e) => { app.overlay = e.target.value; for (const p of app.panes) p.colour(); app.refresh(app.active); });
+  byId("add").addEventListener("click", () => byId("file").click());
+  byId("file").addEventListener("change", (e) => { if (e.target.files.length) addValues(e.target.files[0]); e.target.value = ""; });
   byId("search").addEventListener("input", () => search(0));
   byId("search").addEventListener("keydown", (e) => {
     if (e.key === "Enter") search(e.shiftKey ? -1 : 1);
