@@ -17,8 +17,6 @@ from ..errors import bad_option
 from .machines import Machine, Model
 from .schedules import schedule_pipeline, timed
 
-_HIDDEN = 0.85  # the share of the backward pass's products behind which gradients travel
-
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
@@ -160,10 +158,10 @@ def _data_seconds(model: Model, machine: Machine, at: Layout, micros: int, layer
     one = ring(2.0 * own, at.data, machine, stride)
     if at.zero == 3:
         asked = 3 * one * micros
-        behind = _HIDDEN * micros * model.layers / at.pipeline * layer
+        behind = machine.hidden * micros * model.layers / at.pipeline * layer
     else:
         asked = 2 * one
-        behind = _HIDDEN * model.layers / at.pipeline * layer
+        behind = machine.hidden * model.layers / at.pipeline * layer
     return max(asked - behind, 0.05 * asked)
 
 
