@@ -383,6 +383,9 @@ bench-grad: setup product ## Compare losses and gradients of models with PyTorch
 bench-train: setup product ## Compare training steps and their memory with PyTorch and torch.compile
 	@$(PYTHON) bench/train.py
 
+bench-workers: setup product ## Compare training steps on one and two workers with the predictions of plan-cluster
+	@$(PYTHON) bench/workers.py
+
 bench-torch: setup product build/models-torch/ready ## Compare torch.compile's backend relay with eager PyTorch and Inductor
 	@$(PYTHON) bench/torch_compile.py
 

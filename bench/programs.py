@@ -230,23 +230,23 @@ CASES = {
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-def medians(runs, rounds, seconds=0.03):
-    """The median time of each function in seconds. The functions take turns."""
+def medians(runs, rounds, seconds=0.03, clock=time.perf_counter):
+    """The median time of each function in seconds of a clock. The functions take turns."""
     gc.collect()
     gc.freeze()  # the collector skips objects that the frameworks made when they were imported
     counts = []
     for function in runs:
         function()
-        begin = time.perf_counter()
+        begin = clock()
         function()
-        counts.append(max(1, int(seconds / max(time.perf_counter() - begin, 1e-6))))
+        counts.append(max(1, int(seconds / max(clock() - begin, 1e-6))))
     times = [[] for _ in runs]
     for _ in range(rounds):
         for function, count, mine in zip(runs, counts, times, strict=True):
-            begin = time.perf_counter()
+            begin = clock()
             for _ in range(count):
                 function()
-            mine.append((time.perf_counter() - begin) / count)
+            mine.append((clock() - begin) / count)
     return [statistics.median(mine) for mine in times]
 
 

@@ -5,7 +5,8 @@
     .venv/bin/python bench/train.py --only mlp            one of them, printed only
 
 The engines take turns in one process on the same inputs, and begin with the same weights; the losses of the first steps
-are compared. The median of the rounds counts. PyTorch's AdamW is the fused one, its fastest; for torch.compile both the
+are compared. The median of the rounds counts: of processor time on one thread, which other work on the machine changes
+little, and of time on the clock on two. PyTorch's AdamW is the fused one, its fastest; for torch.compile both the
 loss and the optimizer's step are compiled. Memory is the growth of the resident set, from before the weights were made
 to the peak of three steps, of a process for each engine.
 """
@@ -85,7 +86,8 @@ def measure(name, threads, rounds):
             print(f"bench: torch.compile fails on {case.name}: {str(error).splitlines()[0][:100]}", file=sys.stderr)
     for engine in runs:
         np.testing.assert_allclose(losses[engine], losses["eager"], rtol=1e-3)
-    times = programs.medians(list(runs.values()), rounds, seconds=0.2)
+    clock = time.process_time if threads == 1 else time.perf_counter
+    times = programs.medians(list(runs.values()), rounds, seconds=0.2, clock=clock)
     return case.name, {engine: t * 1e3 for engine, t in zip(runs, times, strict=True)}
 
 
@@ -121,7 +123,7 @@ def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
-def table(names, rounds):
+def table(names, threads_of, rounds):
     """Rows of the table, printed as they come, and the ratios of the graphs."""
     rows = [
         f"| model | threads | Relay, ms | PyTorch {torch.__version__.split('+')[0]}, ms | torch.compile, ms "
@@ -132,7 +134,7 @@ def table(names, rounds):
     ratios = []
     for name in names:
         peaks = " / ".join(text(peak(engine, name), ".0f") for engine in ENGINES)
-        for threads in (1, 2):
+        for threads in threads_of:
             title, times = measure(name, threads, rounds)
             ratio = min(t for engine, t in times.items() if engine != "relay") / times["relay"]
             if name not in RECURSIVE:
@@ -146,6 +148,7 @@ def table(names, rounds):
 def main():
     parser = argparse.ArgumentParser(description="Measures training steps beside PyTorch.")
     parser.add_argument("--only", nargs="+", choices=gradients.CASES, help="which; then no page is written")
+    parser.add_argument("--threads", nargs="+", type=int, metavar="N", help="numbers of threads (default 1 2); no page")
     parser.add_argument("--rounds", type=int, default=11, metavar="N", help="(default 11)")
     parser.add_argument("--peak", nargs=2, metavar=("ENGINE", "CASE"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -153,14 +156,14 @@ def main():
         print_peak(*arguments.peak)
         return
     load_before = run.machine_load()
-    rows, ratios = table(arguments.only or list(gradients.CASES), arguments.rounds)
+    rows, ratios = table(arguments.only or list(gradients.CASES), arguments.threads or [1, 2], arguments.rounds)
     summary = (
         f"Geometric mean of best / Relay, without the recursive function: {geometric_mean(ratios):.2f}."
         if ratios
         else ""
     )
     print(summary)
-    if arguments.only:
+    if arguments.only or arguments.threads:
         return
     page = ROOT / "docs" / "benchmarks" / f"training-{run.slug(run.cpu_name())}.md"
     page.write_text(f"""<!-- Written by bench/train.py. Do not edit. -->
@@ -169,7 +172,8 @@ def main():
 A step of training, measured {time.strftime("%Y-%m-%d")}: the loss, its gradients and AdamW's update of all weights
 ([training](../training.md)), beside PyTorch in eager mode with its fused AdamW, and torch.compile of both the loss and
 the optimizer's step. The LSTM is `nn.lstm` in Relay, then a recursive function over a list, and torch.nn.LSTM in
-PyTorch. Peaks are the growth of the resident set in the order Relay, PyTorch, torch.compile, on one thread.
+PyTorch. Times on one thread are processor time, those on two time on the clock. Peaks are the growth of the resident
+set in the order Relay, PyTorch, torch.compile, on one thread.
 {run.busy(load_before)}
 
 {chr(10).join(rows)}

@@ -18,7 +18,6 @@
 #include "relay/ir/interface_names.h"
 #include "relay/ir/main_function.h"
 #include "relay/runtime/artifacts/artifact.h"
-#include "relay/runtime/program/planner.h"
 #include "relay/runtime/session.h"
 #include "relay/text/text.h"
 #include "relay/typing/typing.h"
@@ -91,20 +90,10 @@ static PyCompiled compile(const PyModule& m, driver::Options options, bool is_op
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
 
-// The bytes of temporaries that a run plans, the most of any segment. None if sizes are only known at a run.
-static std::optional<int64_t> arena_bytes(const runtime::Program& program) {
-  int64_t most = 0;
-  for (const runtime::Segment& segment : program.segments) {
-    if (!segment.variables.empty()) return {};
-    most = std::max(most, value_or_throw(runtime::plan(program, segment, {})).arena_bytes);
-  }
-  return most;
-}
-
-// The same for a module, without making code.
+// The bytes of temporaries that a run of a module plans. None if sizes are only known at a run.
 static std::optional<int64_t> planned_bytes(const PyModule& m, driver::Options options) {
   options.run.make_executable = false;
-  return arena_bytes(*compile(m, std::move(options), false).compiled->built.program);
+  return driver::planned_bytes(*compile(m, std::move(options), false).compiled->built.program);
 }
 
 // A model ready to run, and messages about the cache.
@@ -387,10 +376,9 @@ void add_compiled(nb::module_& m) {
       .def_prop_ro("outputs", [](const PyCompiled& self) { return ports(self.executable->outputs()); })
       .def_prop_ro("report",
                    [](const PyCompiled& self) {
-                     return self.compiled ? driver::json(self.compiled->report)
+                     return self.compiled ? driver::json(self.compiled->report, *self.compiled->built.program)
                                           : value_or_throw(driver::note(*self.artifact, driver::report_note));
                    })
-      .def_prop_ro("arena_bytes", [](const PyCompiled& self) { return arena_bytes(self.executable->program()); })
       .def_ro("cached", &PyCompiled::cached)
       .def_prop_ro("module", [](const PyCompiled& self) {
         return PyModule{need_compiled(self, "Relay program").module, {}, self.files};

@@ -31,7 +31,7 @@ class Machine:
     flops: operations a second on matrices in the type of training. memory: bytes. bandwidth: bytes a second of its
     memory. best: the share of flops that large products reach. half: elements of an operand's local rows times columns
     at which products reach half of that share. launch: seconds to start the kernels of a layer's forward and backward
-    pass."""
+    pass. hidden: the share of a layer's time behind which gradients and gathered parameters travel."""
 
     name: str
     flops: float
@@ -41,6 +41,7 @@ class Machine:
     best: float = 0.75
     half: float = 4e6
     launch: float = 0.5e-3
+    hidden: float = 0.85
 
     def link(self, stride: int, ranks: int) -> Link:
         """Returns the slowest level between ranks at this distance."""

@@ -17,7 +17,7 @@ from ..errors import bad_option
 from .machines import Machine, Model
 from .schedules import schedule_pipeline, timed
 
-_HIDDEN = 0.85  # the share of the backward pass's products behind which gradients travel
+_USABLE = 0.94  # the share of a device's memory that a layout may need
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,10 +160,10 @@ def _data_seconds(model: Model, machine: Machine, at: Layout, micros: int, layer
     one = ring(2.0 * own, at.data, machine, stride)
     if at.zero == 3:
         asked = 3 * one * micros
-        behind = _HIDDEN * micros * model.layers / at.pipeline * layer
+        behind = machine.hidden * micros * model.layers / at.pipeline * layer
     else:
         asked = 2 * one
-        behind = _HIDDEN * model.layers / at.pipeline * layer
+        behind = machine.hidden * model.layers / at.pipeline * layer
     return max(asked - behind, 0.05 * asked)
 
 
@@ -193,11 +193,11 @@ def plan(
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Returns the predictions of all layouts that fit into the memory, the fastest first, and those that do not fit."""
     if devices < 1 or batch < 1 or memory <= 0:
-        raise bad_option(f"{devices} devices, a batch of {batch}, {memory} bytes", "give positive numbers")
+        raise bad_option(f"{devices} devices, a batch of {batch}, {memory:.0f} bytes of memory", "give positive numbers")
     node = machine.links[0].ranks
     made = [predict(model, machine, one, batch) for one in layouts(model, devices, node, batch)]
     made = sorted((one for one in made if one.seconds < math.inf), key=lambda one: one.seconds)
-    fits = [one for one in made if one.memory <= memory * 0.94]
+    fits = [one for one in made if one.memory <= memory * _USABLE]
     if not fits:
         least = min(made, key=lambda one: one.memory, default=None)
         why = f"the smallest layout needs {least.memory / 1e9:.0f} GB: {least.layout}" if least else "no layout divides"
@@ -205,11 +205,13 @@ def plan(
             f"{model.name} does not fit on {devices} devices of {memory / 1e9:.0f} GB: {why}",
             f"give more devices, or a batch that they divide ({batch} sequences)",
         )
-    return fits, [one for one in made if one.memory > memory * 0.94]
+    return fits, [one for one in made if one.memory > memory * _USABLE]
 
 
 def report(model: Model, machine: Machine, devices: int, memory: float, batch: int, count: int = 10) -> str:
     """Returns the best layouts as text, with the reason why faster ones are left out."""
+    if count < 1:
+        raise bad_option(f"{count} layouts to print", "give a positive number")
     fits, too_large = plan(model, machine, devices, memory, batch)
     lines = [
         f"{model.name}: {model.parameters / 1e9:.1f}e9 parameters, {devices} x {machine.name}, {batch} sequences of "
@@ -218,6 +220,7 @@ def report(model: Model, machine: Machine, devices: int, memory: float, batch: i
     ]
     faster = [one for one in too_large if one.seconds < fits[0].seconds]
     if faster:
-        lines.append(f"faster, but larger than {memory / 1e9:.0f} GB ({len(faster)} layouts), the smallest of them:")
+        limit = f"{100 * _USABLE:.0f} % of {memory / 1e9:.0f} GB"
+        lines.append(f"faster, but larger than {limit} ({len(faster)} layouts), the smallest of them:")
         lines.append(min(faster, key=lambda one: one.memory).line())
     return "\n".join(lines)

@@ -170,7 +170,7 @@ class Compiled:
 
         Times are None in the report of a loaded model.
         """
-        return Report({**json.loads(self._core.report), "memory": {"arena_bytes": self._core.arena_bytes}})
+        return Report(json.loads(self._core.report))
 
     @property
     def module(self) -> _core.IRModule:

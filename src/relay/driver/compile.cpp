@@ -442,7 +442,7 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
   if (form == FileForm::Artifact) {
     CompileReport report = compiled.report;
     report.tier = tier;
-    std::vector<runtime::Note> notes = {{report_note, json(report, false)},
+    std::vector<runtime::Note> notes = {{report_note, json(report, *compiled.built.program, false)},
                                         {interface_note, interface_text(compiled.module)}};
     if (tier == runtime::Tier::Fast) notes.push_back({fast_note, ""});
     return exec::save(compiled.built,

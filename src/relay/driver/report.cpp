@@ -5,6 +5,7 @@
 #include "relay/driver/compile.h"
 #include "relay/driver/version.h"
 #include "relay/measure/calibration.h"
+#include "relay/runtime/program/planner.h"
 
 namespace relay::driver {
 
@@ -38,7 +39,18 @@ Counts counts_of(const CompileReport& report) {
   return out;
 }
 
-std::string json(const CompileReport& report, bool times) {
+std::optional<int64_t> planned_bytes(const runtime::Program& program) {
+  int64_t most = 0;
+  for (const runtime::Segment& segment : program.segments) {
+    if (!segment.variables.empty()) return {};
+    const Result<runtime::Plan> plan = runtime::plan(program, segment, {});
+    if (!plan) return {};
+    most = std::max(most, plan->arena_bytes);
+  }
+  return most;
+}
+
+std::string json(const CompileReport& report, const runtime::Program& program, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
   Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
   Json without_kernel = Json::array(), external = Json::array();
@@ -89,6 +101,7 @@ std::string json(const CompileReport& report, bool times) {
                          {"in_place", d.in_place},
                          {"why", d.in_place ? Json() : Json(d.reason)}});
   const Counts counts = counts_of(report);
+  const std::optional<int64_t> arena = planned_bytes(program);
   Json out = {
       {"relay", version},
       {"target", json(report.target)},
@@ -111,6 +124,7 @@ std::string json(const CompileReport& report, bool times) {
         {"bytes", report.constant_bytes},
         {"prepared_bytes", report.prepared_bytes},
         {"model_bytes", report.model_bytes}}},
+      {"memory", {{"arena_bytes", arena ? Json(*arena) : Json()}}},
       {"ms",
        {{"passes", ms(report.passes_ms)},
         {"lower", ms(report.lower_ms)},

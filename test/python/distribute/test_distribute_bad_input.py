@@ -126,6 +126,20 @@ def test_workers_that_do_not_divide_the_ranks():
         gloo.check_workers(4, 3)
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--devices=0"], "0 devices, a batch of 1024, 80000000000 bytes of memory"),
+        (["--devices=8", "--memory=0"], "8 devices, a batch of 1024, 0 bytes of memory"),
+        (["--devices=8", "--best=0"], "0 layouts to print"),
+        (["--devices=7"], "does not fit on 7 devices of 80 GB: no layout divides"),
+    ],
+)
+def test_plans(arguments, message, capsys):
+    assert command.plan_cluster(["llama-3-8b", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
 def test_commands(capsys):
     assert command.train(["--workers=2", "absent.py"]) == 1
     assert "there is no file absent.py" in capsys.readouterr().err

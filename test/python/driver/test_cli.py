@@ -176,8 +176,10 @@ def test_inspect(conv_file, tmp_path):
     assert all(b["offset"] + b["bytes"] <= segment["arena_bytes"] for b in buffers)
     shown = cli("inspect", conv_file, "--memory").stdout
     assert all(f"{b['bytes']:>12} {b['offset']:>12}" in shown for b in buffers)
-    assert cli("compile", conv_file, "-o", tmp_path / "net.rart").returncode == 0
+    compiled = cli_json("compile", conv_file, "-o", tmp_path / "net.rart", "--json")
     assert cli_json("inspect", tmp_path / "net.rart", "--json") == report
+    assert compiled["memory"]["arena_bytes"] == report["arena_bytes"] == segment["arena_bytes"]
+    assert relay.load(tmp_path / "net.rart").report["memory"] == compiled["memory"]
 
 
 def test_a_file_holds_each_weight_once(tmp_path):

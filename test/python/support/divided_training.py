@@ -62,57 +62,57 @@ def cnn(rows=8):
 CNN_TENSOR = {"first": "{model}, {}, {}, {}"}
 
 
-def gpt(rows=8, layers=2):
-    """The same for a decoder with causal attention, on sequences that count upwards."""
+def gpt(rows=8, layers=2, hidden=HIDDEN, length=LENGTH, vocabulary=VOCABULARY):
+    """The same for a decoder with causal attention of HEADS heads, on sequences that count upwards."""
     rng = np.random.default_rng(0)
 
     def matrix(*shape):
         return (rng.standard_normal(shape) / np.sqrt(shape[-1])).astype("float32")
 
     def block():
-        return {"q": matrix(HIDDEN, HIDDEN), "k": matrix(HIDDEN, HIDDEN), "v": matrix(HIDDEN, HIDDEN),
-                "o": matrix(HIDDEN, HIDDEN), "up": matrix(4 * HIDDEN, HIDDEN), "down": matrix(HIDDEN, 4 * HIDDEN),
-                "norm1": np.ones(HIDDEN, "float32"), "norm2": np.ones(HIDDEN, "float32")}  # fmt: skip
+        return {"q": matrix(hidden, hidden), "k": matrix(hidden, hidden), "v": matrix(hidden, hidden),
+                "o": matrix(hidden, hidden), "up": matrix(4 * hidden, hidden), "down": matrix(hidden, 4 * hidden),
+                "norm1": np.ones(hidden, "float32"), "norm2": np.ones(hidden, "float32")}  # fmt: skip
 
-    params = {"tokens": matrix(VOCABULARY, HIDDEN), "places": matrix(LENGTH, HIDDEN),
-              "blocks": [block() for _ in range(layers)], "head": matrix(VOCABULARY, HIDDEN)}  # fmt: skip
-    mask = np.triu(np.full((LENGTH, LENGTH), -1e9, "float32"), 1)
+    params = {"tokens": matrix(vocabulary, hidden), "places": matrix(length, hidden),
+              "blocks": [block() for _ in range(layers)], "head": matrix(vocabulary, hidden)}  # fmt: skip
+    mask = np.triu(np.full((length, length), -1e9, "float32"), 1)
 
     def norm(x, scale):
         return x * relay.rsqrt(relay.mean(x * x, axis=[-1], keepdims=True) + relay.const(np.float32(1e-5))) * scale
 
     def dense(x, w, batch):
-        flat = relay.nn.dense(relay.reshape(x, newshape=(batch * LENGTH, w_columns(w))), w)
-        return relay.reshape(flat, newshape=(batch, LENGTH, -1))
+        flat = relay.nn.dense(relay.reshape(x, newshape=(batch * length, w_columns(w))), w)
+        return relay.reshape(flat, newshape=(batch, length, -1))
 
     def w_columns(w):
         return int(w.type_annotation.shape[1])
 
     def attention(p, x):
         def heads(w):
-            return relay.reshape(dense(x, w, rows), newshape=(rows, LENGTH, HEADS, HIDDEN // HEADS))
+            return relay.reshape(dense(x, w, rows), newshape=(rows, length, HEADS, hidden // HEADS))
 
         scores = relay.einsum([heads(p["q"]), heads(p["k"])], equation="bqhd,bkhd->bhqk")
-        weights = relay.nn.softmax(scores * relay.const(np.float32((HIDDEN / HEADS) ** -0.5)) + relay.const(mask))
+        weights = relay.nn.softmax(scores * relay.const(np.float32((hidden / HEADS) ** -0.5)) + relay.const(mask))
         y = relay.einsum([weights, heads(p["v"])], equation="bhqk,bkhd->bqhd")
-        return relay.reshape(y, newshape=(rows, LENGTH, HIDDEN))
+        return relay.reshape(y, newshape=(rows, length, hidden))
 
     def loss(p, x, y):
         h = relay.take(p["tokens"], x, axis=0) + p["places"]
         for one in p["blocks"]:
             h = h + dense(attention(one, norm(h, one["norm1"])), one["o"], rows)
             h = h + dense(relay.nn.gelu(dense(norm(h, one["norm2"]), one["up"], rows)), one["down"], rows)
-        scores = relay.reshape(dense(h, p["head"], rows), newshape=(rows * LENGTH, VOCABULARY))
-        targets, ones = relay.reshape(y, newshape=(rows * LENGTH,)), relay.ones(shape=[VOCABULARY], dtype="float32")
+        scores = relay.reshape(dense(h, p["head"], rows), newshape=(rows * length, vocabulary))
+        targets, ones = relay.reshape(y, newshape=(rows * length,)), relay.ones(shape=[vocabulary], dtype="float32")
         return relay.nn.nll_loss(relay.nn.log_softmax(scores), targets, ones)
 
     def batch(step):
         rng = np.random.default_rng(1000 + step)
-        start, stride = rng.integers(0, VOCABULARY, (rows, 1)), rng.integers(1, 3, (rows, 1))
-        text = (start + stride * np.arange(LENGTH + 1)) % VOCABULARY
+        start, stride = rng.integers(0, vocabulary, (rows, 1)), rng.integers(1, 3, (rows, 1))
+        text = (start + stride * np.arange(length + 1)) % vocabulary
         return text[:, :-1].astype("int64"), text[:, 1:].astype("int64")
 
-    return loss, params, {"x": ((rows, LENGTH), "int64"), "y": ((rows, LENGTH), "int64")}, batch
+    return loss, params, {"x": ((rows, length), "int64"), "y": ((rows, length), "int64")}, batch
 
 
 GPT_TENSOR = {"*.q|*.k|*.v|*.up": "{model}, {}", "*.o|*.down": "{}, {model}"}

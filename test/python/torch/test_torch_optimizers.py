@@ -1,9 +1,12 @@
-"""Optimiser steps whose graphs run completely in Relay, compared with eager PyTorch."""
+"""Optimiser steps whose graphs run completely in Relay, compared with eager PyTorch; weights that are inputs."""
+
+import re
 
 import pytest
 
 torch = pytest.importorskip("torch")
 import relay.torch  # noqa: E402, F401 - registers the backend
+from relay.torch.dynamo import Options, compile_graph  # noqa: E402
 
 OPTIMISERS = {
     "SGD": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9, nesterov=True),
@@ -38,3 +41,28 @@ def test_a_fused_product_and_sum():
     a, b, c = (torch.randn(3, 4) for _ in range(3))
     fast = torch.compile(torch.ops.prims.fma.default, backend="relay", options={"fallback": "error"})
     torch.testing.assert_close(fast(a, b, c), a * b + c)
+
+
+def test_a_weight_is_packed_once_in_a_call():
+    """Weights of a training step are inputs. No kernel copies one, and a product packs each panel of its right factor
+    outside of the loop over rows."""
+    torch._dynamo.reset()
+    records, options = [], Options.of({"threads": 1, "target": "haswell", "fallback": "error"})
+    layers = [torch.nn.Linear(128, 192, bias=False), torch.nn.Tanh(), torch.nn.Linear(192, 64, bias=False)]
+    fast = torch.compile(
+        torch.nn.Sequential(*layers),
+        backend=lambda graph, examples: compile_graph(graph, examples, options, records),
+        dynamic=False,
+    )
+    fast(torch.randn(256, 128)).square().sum().backward()
+    products = {"forward": 2, "backward": 3}  # the backward pass: a gradient of an activation, and of two weights
+    packed = 0
+    for record in records:
+        assert len(record.compiled.report["kernels"]) == products.pop(record.kind)
+        for group in record.compiled.emit("schedule").split("# group")[1:]:
+            [(outer, level)] = re.findall(r"^stage \w+_panel: at (\w+)\.(\d+) scratch", group, re.MULTILINE) or [("", 0)]
+            if outer:
+                [loops] = re.findall(rf"^stage {outer}: root\n(?:  prefetch.*\n)*  loops (.*)", group, re.MULTILINE)
+                assert all(re.match(r"n/|\w+/\d+:parallel", loop) for loop in loops.split()[: int(level)]), loops
+                packed += 1
+    assert not products and packed >= 3

@@ -114,7 +114,7 @@ static Status read_project_options(CompileVerbOptions& options, driver::FileForm
 static Status save_folder(const CompileVerbOptions& options, const driver::Compiled& compiled,
                           const std::map<std::string, std::string>& files, const c_project::Sizes& sizes) {
   RELAY_RETURN_IF_ERROR(driver::save(files, options.output));
-  if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  if (options.json) std::cout << driver::json(compiled.report, *compiled.built.program) << "\n";
   std::string more;
   for (const c_project::MemoryLimit& m : sizes.more) more += format(", {} of {}", m.bytes, m.name);
   if (sizes.state > 0) more += format(", {} of state", sizes.state);
@@ -185,7 +185,7 @@ static Status compile_to_file(CompileVerbOptions options) {
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));
   progress.reset();
   compiled.report.codegen_ms = (measure::now() - begin) * 1e3;
-  if (options.json) std::cout << driver::json(compiled.report) << "\n";
+  if (options.json) std::cout << driver::json(compiled.report, *compiled.built.program) << "\n";
   if (form != driver::FileForm::Artifact)
     print_message("the file contains the kernels only, not the program that calls them; --emit artifact writes both");
   print_message(format("{}: {}, for the {}{}: read {}, compile {}", options.output, summary(compiled.report),

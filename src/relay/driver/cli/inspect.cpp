@@ -142,7 +142,7 @@ static Status inspect(const InspectOptions& options) {
     print_notes(compiled.report);
     program = compiled.built.program;
     model_bytes = compiled.report.model_bytes;
-    target = Json::parse(driver::json(compiled.report))["target"];
+    target = Json::parse(driver::json(compiled.report, *program))["target"];
   }
   const std::vector<ConstantRow> constants = constants_of(*program);
   std::vector<SegmentMemory> segments;
@@ -151,12 +151,14 @@ static Status inspect(const InspectOptions& options) {
     segments.push_back(std::move(memory));
   }
   if (options.json) {
-    int64_t stored = 0, prepared = 0;
+    int64_t stored = 0, prepared = 0, arena = 0;
     for (const ConstantRow& row : constants) (row.stored ? stored : prepared) += row.bytes;
+    for (const SegmentMemory& m : segments) arena = std::max(arena, m.arena);
     Json out = {{"target", target},
                 {"constant_bytes", stored},
                 {"prepared_bytes", prepared},
                 {"model_bytes", model_bytes},
+                {"arena_bytes", arena},
                 {"kernels", program->kernels.size()},
                 {"segments", Json::array()},
                 {"constants", as_json(constants)}};
