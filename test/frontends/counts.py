@@ -1,16 +1,18 @@
 """Writes the table of counts of docs/front-ends.md, of the results that the comparisons left in build/front-ends.
 
-The comparisons of one format may be of another day than those of the next: each row has its own date.
+The comparisons of one format may be of another day than those of the next: each row has its own date. The row of a
+format without results in build/front-ends stays as it is.
 """
 
 import json
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 from old_operators import OLD  # noqa: E402
-from runner import RESULTS, write  # noqa: E402
+from runner import PAGE, RESULTS, write  # noqa: E402
 
 TITLES = {
     "tflite": "TFLite", "keras": "Keras", "tensorflow": "TensorFlow", "mxnet": "MXNet", "caffe": "Caffe",
@@ -21,8 +23,14 @@ RENAMED = {
     "tflite": {"DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess"},
     "darknet": {"ACTIVE": "activation", "NETWORK": "net", "BLANK": "blank"},
 }
-# Names that stand for no operator.
-NONE = {"darknet": {"BLANK", "NETWORK"}, "keras": {"InputLayer"}, "caffe": {"Input"}}
+# Names that stand for no operator; TFLite has no TAN.
+NONE = {
+    "darknet": {"BLANK", "NETWORK"},
+    "keras": {"InputLayer"},
+    "caffe": {"Input"},
+    "paddle": {"feed"},
+    "tflite": {"TAN"},
+}
 
 
 def of_old(name: str, held: dict) -> tuple[int, int, list[str]]:
@@ -57,14 +65,22 @@ def row(name: str, held: dict) -> tuple[str, str]:
     return f"| {' | '.join(cells)} |", told
 
 
+def earlier(title: str) -> tuple[str, str]:
+    """The row of a format in the page, and its sentence; empty if there is none."""
+    _, _, rest = PAGE.read_text().partition("<!-- counts:")
+    block, _, _ = rest.partition("<!-- end of counts -->")
+    found = re.search(rf"^\| {re.escape(title)} \|.*$", block, re.MULTILINE)
+    told = re.search(rf"{re.escape(title)}: [^;.]*", block.partition("not imported: ")[2])
+    return found.group() if found else "", told.group() if told else ""
+
+
 def main():
     rows, missing = [], []
-    for name in TITLES:
+    for name, title in TITLES.items():
         path = RESULTS / f"{name}.json"
-        if path.exists():
-            made, told = row(name, json.loads(path.read_text()))
-            rows.append(made)
-            missing += [told] if told else []
+        made, told = row(name, json.loads(path.read_text())) if path.exists() else earlier(title)
+        rows += [made] if made else []
+        missing += [told] if told else []
     head = (
         "| format | imported | compared | cases | of TVM's importer | of the reference | failed | date | seconds (of "
         "CPU) |"

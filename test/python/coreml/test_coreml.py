@@ -330,6 +330,12 @@ def test_everything_missing_is_listed_at_once():
     assert "no node before computes its input `nowhere`" in said
 
 
+def test_texts_among_the_inputs_of_a_program_are_refused():
+    steps = [operation("relu", [("y", "float32", [3])], {"x": "x"})]
+    content = program_model(steps, [("x", "string", [3])], ["y"])
+    assert "a type of it is that of texts" in problem(content)
+
+
 def test_other_kinds_of_models_are_named():
     said = problem(model(402, [], [array("x", 3)], [array("y")]))
     assert "a treeEnsembleClassifier, which is not imported" in said

@@ -43,6 +43,8 @@ def dtype_of_type(number: int) -> str:
 
 def numpy_dtype(number: int) -> np.dtype:
     name = dtype_of_type(number)
+    if name == "string":
+        raise Refused("it has texts, where numbers are expected", AGAIN)
     return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 

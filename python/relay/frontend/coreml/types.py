@@ -24,4 +24,7 @@ def declared(about) -> tuple[list[int | None], str]:
     about = about.stateType.wrappedType if about is not None and about.has("stateType") else about
     if about is None or not about.has("tensorType"):
         raise Refused("a type of it is not that of a tensor", AGAIN)
-    return sizes_of(about.tensorType), dtype_of_type(about.tensorType.dataType)
+    dtype = dtype_of_type(about.tensorType.dataType)
+    if dtype == "string":
+        raise Refused("a type of it is that of texts", "turn them into numbers before the model")
+    return sizes_of(about.tensorType), dtype
