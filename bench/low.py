@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Compares int8 networks with ONNX Runtime and OpenVINO, and with themselves in float32, with one and two threads.
+"""Compares int8 and bfloat16 networks with ONNX Runtime and OpenVINO, and with themselves in float32, with one and two
+threads.
 
     make bench-low                                    all of them; writes docs/benchmarks/low-CPU.md
     .venv/bin/python bench/low.py --only mobilenet_v2 --time 2    only this one; writes no page
 
 The models are those of bench/networks.py, quantised by ONNX Runtime's own tool (QDQ, per channel, weights in int8):
-"u8s8" has activations in uint8, "s8s8" in int8. They are kept in models/low/. Each measurement is `relay bench`, as in
-bench/run.py.
+"u8s8" has activations in uint8, "s8s8" in int8. They are kept in models/low/. "bf16" is the float32 network with
+`--precision bf16`, next to OpenVINO's bfloat16; ONNX Runtime has none on processors. Each measurement is `relay bench`,
+as in bench/run.py. Rows for which the processor lacks instructions are not measured, and the page says so.
 """
 
 import argparse
 import logging
 import pathlib
+import re
 import sys
 import time
 
@@ -19,13 +22,24 @@ import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
+import low_programs  # noqa: E402
 import networks  # noqa: E402
 import run  # noqa: E402
 
 FOLDER = ROOT / "models" / "low"
-NAMES = ["resnet18", "resnet50", "mobilenet_v2", "minilm_l6", "bert_base"]
-FORMS = ["u8s8", "s8s8"]
+NAMES = ["resnet18", "resnet50", "mobilenet_v2", "densenet121", "minilm_l6", "bert_base", "vit_b16"]
+FORMS = ["u8s8", "s8s8", "bf16"]
+PEERS = {"bf16": ["openvino-bf16"]}  # of a form; others have run.ONNX_PEERS
 THREADS = [1, 2]
+# Flags of /proc/cpuinfo: instructions that a form needs to be faster than float32.
+NEEDS = {"bf16": {"amx_bf16", "avx512_bf16"}}
+# Goals of the page that depend on the processor: the flags, the form, the text.
+GOALS = [
+    ({"avx512_vnni", "avx_vnni"}, "int8 at least 2.5 times as fast as Relay's float32 on ResNet-50 (VNNI)"),
+    ({"amx_int8"}, "int8 at least 5 times as fast as Relay's float32 on ResNet-50 (AMX)"),
+    ({"amx_bf16"}, "bf16 at least 3 times as fast as Relay's float32 (AMX)"),
+    ({"amx_bf16"}, "float32 from bfloat16 parts at least 1.4 times as fast as the best float32 peer (AMX)"),
+]
 BATCHES = 3  # of random inputs, which set the ranges of the activations
 
 
@@ -33,22 +47,22 @@ class Batches:
     """Random inputs for the calibration, one dictionary after the other, then None."""
 
     def __init__(self, path):
-        import onnxruntime
+        import onnx
 
         random = np.random.default_rng(0)
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        self.left = [self.draw(session, random) for _ in range(BATCHES)]
+        inputs = onnx.load(path, load_external_data=False).graph.input
+        self.left = [{i.name: self.draw(i, random) for i in inputs} for _ in range(BATCHES)]
 
     @staticmethod
-    def draw(session, random):
-        drawn = {}
-        for given in session.get_inputs():
-            if "float" in given.type:
-                drawn[given.name] = random.standard_normal(given.shape).astype(np.float32)
-            else:  # ids of tokens and segments, or a mask
-                most = 1000 if "ids" in given.name and "type" not in given.name else 2
-                drawn[given.name] = random.integers(0, most, given.shape).astype(np.int64)
-        return drawn
+    def draw(given, random):
+        from onnx import helper
+
+        kind = given.type.tensor_type
+        shape = [dim.dim_value for dim in kind.shape.dim]
+        if np.issubdtype(helper.tensor_dtype_to_np_dtype(kind.elem_type), np.floating):
+            return random.standard_normal(shape).astype(np.float32)
+        most = 1000 if "ids" in given.name and "type" not in given.name else 2  # tokens; segments or a mask
+        return random.integers(0, most, shape).astype(np.int64)
 
     def get_next(self):
         return self.left.pop() if self.left else None
@@ -80,24 +94,46 @@ def quantised(name, form):
     return made
 
 
+def cpu_flags():
+    match = re.search(r"^flags\s*:\s*(.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return set(match.group(1).split()) if match else set()
+
+
+def is_measured(form):
+    return form not in NEEDS or bool(NEEDS[form] & cpu_flags())
+
+
 def measure(name, form, seconds):
-    """(int8 row, float32 row) for each thread count."""
-    low = run.measure(name, [quantised(name, form)], run.ONNX_PEERS, THREADS, seconds)
-    (path,) = networks.export([name])
-    return list(zip(low, run.measure(name, [path], run.ONNX_PEERS, THREADS, seconds), strict=True))
+    """A row for each thread count. Form None: the network in float32."""
+    if form in (None, "bf16"):
+        what = networks.export([name]) + (["--precision", "bf16"] if form else [])
+    else:
+        what = [quantised(name, form)]
+    return run.measure(name, what, PEERS.get(form, run.ONNX_PEERS), THREADS, seconds)
+
+
+def measure_all(name, forms, seconds):
+    """(form, its row, the row of float32) for each form that the processor can show, and each thread count."""
+    wide = measure(name, None, seconds)
+    return [
+        (form, low, float32)
+        for form in filter(is_measured, forms)
+        for low, float32 in zip(measure(name, form, seconds), wide, strict=True)
+    ]
 
 
 def head():
     peers = [run.PEERS[peer] for peer in run.ONNX_PEERS]
     titles = ["model", "threads", "Relay, ms", *(f"{p}, ms" for p in peers), "best / Relay", "95 % confidence interval"]
-    titles += ["Relay, float32, ms", *(f"{p}, float32, ms" for p in peers), "float32 / int8"]
+    titles += ["Relay, float32, ms", *(f"{p}, float32, ms" for p in peers), "float32 / this"]
     return [f"| {' | '.join(titles)} |", f"| --- |{' ---: |' * (len(titles) - 1)}"]
 
 
 def line(name, form, low, wide):
-    """A row: times in int8 and in float32. The last column is Relay's own speed-up."""
+    """A row: times in the form and in float32. The last column is Relay's own speed-up."""
 
     def times(row):
+        row = row | {"peers": [peer | {"engine": peer["engine"].removesuffix("-bf16")} for peer in row["peers"]]}
         return run.cells(row, run.ONNX_PEERS, lambda engine: f"{engine['median_us'] / 1e3:.2f}")
 
     peer = run.best(low)
@@ -108,44 +144,83 @@ def line(name, form, low, wide):
     return f"| {' | '.join(cells + times(wide) + [f'{speed_up:.2f}'])} |"
 
 
-def page(lines, versions, load):
+def summary(rows):
+    """Lines on the goals: the geometric mean, the rows that are behind, what this processor cannot show."""
+    lines = []
+    for threads in THREADS:
+        of = [row for row in rows if row["threads"] == threads]
+        behind = [
+            f"{row['model']} {row['form']} ({run.best(row)['ratio']:.2f})" for row in of if run.best(row)["ratio"] < 1
+        ]
+        title = f"- {threads} thread{'s' if threads > 1 else ''}"
+        lines.append(
+            f'{title}: geometric mean of "best / Relay" {run.mean(of, threads):.2f} '
+            f"(goal 1.15); behind on {len(behind)} of {len(of)}{': ' if behind else ''}{', '.join(behind)}."
+        )
+    flags = cpu_flags()
+    missing = [text for needed, text in GOALS if not needed & flags]
+    missing += [f"{form} (needs {' or '.join(sorted(NEEDS[form]))})" for form in FORMS if not is_measured(form)]
+    if missing:
+        lines.append("- Not measured, since this processor lacks the instructions: " + "; ".join(missing) + ".")
+    return lines
+
+
+def page(lines, rows, programs, versions, load):
     return f"""<!-- Written by bench/low.py. Do not edit. -->
-# Networks in int8: {run.cpu_name()}
+# Networks in int8 and bfloat16: {run.cpu_name()}
 
 Medians in milliseconds, measured {time.strftime("%Y-%m-%d")}. The networks of `bench/networks.py`, with batch 1, were
 quantised by ONNX Runtime's own tool: QDQ, per channel, weights in int8, activations in uint8 (u8s8) or int8 (s8s8).
 The engines take turns in short bursts on the same input, each in its own process, as in `make bench`.
 "best / Relay" is the best peer's time over ours, as the median over the rounds. The columns of float32 are the same
-network before it was quantised. Peers: {", ".join(versions)}.
+network before it was quantised. Peers: {", ".join(versions)}. ONNX Runtime has all graph optimisations on; OpenVINO is
+set to LATENCY with one stream, and INFERENCE_PRECISION_HINT is f32, or bf16 in rows of bf16.
 {run.busy(load)}
+{chr(10).join(summary(rows))}
+
 {chr(10).join(lines)}
+
+Programs with recursion and loops, quantised by `relay quantize` with all layers on integers
+(`bench/low_programs.py`). The error is that on the samples, which are random; one other character changes the rest of a
+text.
+
+{chr(10).join(programs)}
 
 To repeat: `make bench-low`.
 """
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Compares int8 networks with ONNX Runtime and OpenVINO.")
+    parser = argparse.ArgumentParser(description="Compares int8 and bfloat16 networks with ONNX Runtime and OpenVINO.")
     parser.add_argument("--only", nargs="+", choices=NAMES, help="only these; writes no page")
-    parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS, help="default: both")
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=FORMS, help="default: all")
     parser.add_argument(
         "--time", type=float, default=6, metavar="S", help="seconds per model and thread count (default 6)"
     )
+    parser.add_argument("--go-on", action="store_true", help="resume an interrupted run with the same arguments")
     arguments = parser.parse_args()
     load = run.machine_load()
     run.install_peers()
-    lines, versions = head(), {}
+    names = arguments.only or NAMES
+    asked = f"{names} {arguments.forms} {arguments.time}"
+    kept = run.Kept(ROOT / "build" / "low.json", asked, arguments.go_on)
+    lines, rows, versions = head(), [], {}
     print("\n".join(lines), flush=True)
-    for name in arguments.only or NAMES:
-        for form in arguments.forms:
-            for low, wide in measure(name, form, arguments.time):
-                versions |= dict.fromkeys(peer["version"] for peer in low["peers"])
-                lines.append(line(name, form, low, wide))
-                print(lines[-1], flush=True)
+    for name in names:
+        for form, low, wide in kept.part(name, lambda name=name: measure_all(name, arguments.forms, arguments.time)):
+            versions |= dict.fromkeys(peer["version"] for peer in low["peers"])
+            rows.append(low | {"form": form})
+            lines.append(line(name, form, low, wide))
+            print(lines[-1], flush=True)
+    print("\n".join(summary(rows)))
     if arguments.only or arguments.forms != FORMS:
         return
+    programs = []
+    for row in low_programs.table():
+        programs.append(row)
+        print(row, flush=True)
     path = ROOT / "docs" / "benchmarks" / f"low-{run.slug(run.cpu_name())}.md"
-    path.write_text(page(lines, list(versions), load))
+    path.write_text(page(lines, rows, programs, list(versions), load))
     print(f"bench: wrote {path.relative_to(ROOT)}")
 
 

@@ -1,5 +1,5 @@
-"""Runs another engine in a separate process, for `relay bench --vs onnxruntime,openvino,torch,torch-compile,litert,
-tensorflow`. Imports nothing of relay.
+"""Runs another engine in a separate process, for `relay bench --vs onnxruntime,openvino,openvino-bf16,torch,
+torch-compile,litert,tensorflow`. Imports nothing of relay.
 
     bench.py ENGINE MODEL THREADS INPUTS.npz OUTPUTS.npz
 
@@ -46,12 +46,12 @@ def onnxruntime_engine():
     return f"onnxruntime {onnxruntime.__version__}", load
 
 
-def openvino_engine():
+def openvino_engine(precision="f32"):
     import openvino
 
     def load(model, threads):
         # By default, OpenVINO computes in bfloat16 if the processor can.
-        how = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
+        how = {"INFERENCE_PRECISION_HINT": precision, "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1}
         core = openvino.Core()
         compiled = core.compile_model(model, "CPU", how | {"INFERENCE_NUM_THREADS": threads})
         request = compiled.create_infer_request()
@@ -210,6 +210,7 @@ ENGINES = {
     "tensorflow": tensorflow_engine,
     "onnxruntime": onnxruntime_engine,
     "openvino": openvino_engine,
+    "openvino-bf16": lambda: openvino_engine("bf16"),
     "torch": torch_engine,
     "torch-compile": lambda: torch_engine(compiled=True),
     "torch-float64": lambda: torch_engine(double=True),

@@ -30,6 +30,7 @@
 #include "relay/text/text.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/partition/devices.h"
+#include "relay/transform/quantise/parameters.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -42,6 +43,7 @@ Result<ir::Module> place(const ir::Module& typed, const Options& options) {
 Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
   if (!options.passes.is_optimised) {
+    RELAY_RETURN_IF_ERROR(transform::check_quantisation(typed));
     RELAY_ASSIGN(typed, place(typed, options));
   }
   if (options.passes.external.empty() || options.passes.is_optimised) return typed;

@@ -16,7 +16,7 @@ namespace relay::measure {
 
 // Engines that can be measured next to Relay, and the reference for all errors: the model in double precision, by
 // PyTorch.
-inline const std::vector<std::string> external_engines{"onnxruntime",   "openvino", "torch",
+inline const std::vector<std::string> external_engines{"onnxruntime",   "openvino", "openvino-bf16", "torch",
                                                        "torch-compile", "litert",   "tensorflow"};
 inline constexpr const char* float64_engine = "torch-float64";
 // The model file of the PyTorch engines, written by torch.export.save: net.pt2 next to net.onnx.

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "relay/codegen/llvm/byte_table.h"
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/transpose.h"
 
@@ -229,9 +230,31 @@ llvm::Value* KernelEmitter::lane_by_lane(Type* type, Value* pointer, Value* mask
   return stored ? nullptr : b_.CreateLoad(type, copy);
 }
 
+// The vector of bytes that indexes a table of 256 bytes; null for other loads.
+static Expr table_index(const Buffer& table, const Exprs& indices) {
+  constexpr int64_t bytes = 256;
+  const DType element = table.dtype.element();
+  if (indices.size() != 1 || (element != DType::int8() && element != DType::uint8()) ||
+      constant_elements(table) != bytes)
+    return {};
+  const Expr& index = scalar::without_relabel(indices[0]);
+  const bool is_byte = index->kind == Kind::Cast && index->args[0]->dtype.element() == DType::uint8();
+  return is_byte ? index->args[0] : Expr();
+}
+
 llvm::Value* KernelEmitter::load_memory(const Buffer* buffer, const Exprs& indices, DType t) {
   DType element = buffer->dtype.element();
   int lanes = t.lanes;
+  if (const Expr index = looks_up_bytes(target_, lanes) ? table_index(*buffer, indices) : Expr()) {
+    std::vector<Value*> rows;
+    llvm::Type* row = llvm::FixedVectorType::get(b_.getInt8Ty(), 16);
+    for (uint64_t r = 0; r < 16; ++r) {
+      rows.push_back(b_.CreateAlignedLoad(row, b_.CreateGEP(row, base_of(buffer), b_.getInt64(r)), Align(1)));
+      annotate(rows.back(), buffer);
+    }
+    Value* v = look_up_bytes(b_, rows, emit(index));
+    return guard_ ? b_.CreateSelect(guard_, v, llvm::Constant::getNullValue(v->getType())) : v;
+  }
   Type *one = values_.memory_type(element), *type = values_.memory_type(t);
   const bool is_shared = buffer->scope == Scope::Shared && lanes == 1;
   Align align = is_shared ? shared_alignment(*buffer, indices) : Align(static_cast<uint64_t>(element.bytes()));

@@ -20,6 +20,8 @@
 //
 //   nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(w, t, 0))
 //     becomes   qnn.dequantize(qnn.conv2d(%x, w, s, z, t, 0, out_dtype="int32"), s * t, 0)
+//
+// Functions of one byte become tables of 256 bytes (byte_tables.h).
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -27,6 +29,8 @@
 #include "relay/transform/algebra/affine.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/precision/byte_tables.h"
+#include "relay/transform/precision/remaining_floats.h"
 
 namespace relay::transform {
 
@@ -271,7 +275,18 @@ class Integers {
 
 Result<Module> fake_quantization_to_integer(const Module& module, PassContext& context) {
   Integers integers(context);
-  RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) { return integers(f); }));
+  const bool exact = context.flag("fake_quantization_to_integer.exact");
+  RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) {
+                 return integers(exact ? with_byte_tables(f) : f);
+               }));
+  if (const std::string rest = exact ? remaining_floats(result) : ""; !rest.empty())
+    context.warnings.report({DiagnosticKind::not_supported,
+                             rest,
+                             {},
+                             {},
+                             {},
+                             "keep the layers around them in float32 if that is faster: `relay quantize` measures both",
+                             Severity::Warning});
   if (integers.failures().empty() || !context.flag("fake_quantization_to_integer.hard_fail")) return result;
   Diagnostics errors;
   for (const auto& [span, op] : integers.failures())
