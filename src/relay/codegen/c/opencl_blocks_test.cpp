@@ -78,8 +78,8 @@ TEST(OpenClBlocks, Results) {
   void* const arrays[] = {(*device)->allocate(bytes), (*device)->allocate(bytes)};
   ASSERT_TRUE((*device)->upload(arrays[0], x.data(), bytes));
   runtime::ThreadPool::Session session(runtime::ThreadPool::global(), 1);
-  const int64_t sizes[] = {rows};
-  const Status launched = (*device)->launch(**loaded, {arrays, sizes, 1, 0, session});
+  const int64_t sizes[] = {rows}, array_bytes[] = {bytes, bytes};
+  const Status launched = (*device)->launch(**loaded, {arrays, array_bytes, sizes, 1, 0, session});
   ASSERT_TRUE(launched) << render(launched.errors());
   ASSERT_TRUE((*device)->download(y.data(), arrays[1], bytes));
   EXPECT_EQ(y, expected);

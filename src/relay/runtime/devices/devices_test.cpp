@@ -114,14 +114,15 @@ TEST(Devices, AKernelOfADeviceCannotReadAnotherMemory) {
   std::vector<float> here(4, 1.0f);
   void* there = d.allocate(16);
   void* arrays[] = {here.data(), there};
-  const Status refused = d.launch(*kernel, {arrays, {}, 4, 0, session});
+  const int64_t bytes[] = {16, 16};
+  const Status refused = d.launch(*kernel, {arrays, bytes, {}, 4, 0, session});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.errors()[0].message, "an array of a kernel of cpu:1 is not in the memory of that device");
   EXPECT_FALSE(d.upload(here.data(), here.data(), 16));
   EXPECT_FALSE(d.download(here.data(), static_cast<char*>(there) + 8192, 16));
   EXPECT_TRUE(d.upload(there, here.data(), 16));
   arrays[0] = there;
-  EXPECT_TRUE(d.launch(*kernel, {arrays, {}, 4, 0, session}));
+  EXPECT_TRUE(d.launch(*kernel, {arrays, bytes, {}, 4, 0, session}));
   EXPECT_TRUE(d.download(here.data(), there, 16));
   EXPECT_EQ(here[3], 2.0f);
   d.free(there);
