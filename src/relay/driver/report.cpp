@@ -50,21 +50,26 @@ std::optional<int64_t> planned_bytes(const runtime::Program& program) {
   return most;
 }
 
+static Json json(const std::vector<KernelReport>& kernels) {
+  Json out = Json::array();
+  const auto mean = [](double value) { return value < 0 ? Json() : Json(value); };
+  for (const KernelReport& kernel : kernels) {
+    Json& row = out.emplace_back(Json{{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
+    if (!kernel.access) continue;
+    row["block_threads"] = kernel.access->threads;
+    row["shared_bytes"] = kernel.access->shared_bytes;
+    row["coalesced"] = mean(kernel.access->coalesced);
+    row["bank_turns"] = mean(kernel.access->bank_turns);
+    row["unknown_accesses"] = kernel.access->unknown;
+  }
+  return out;
+}
+
 std::string json(const CompileReport& report, const runtime::Program& program, bool times) {
   auto ms = [&](double value) { return times ? Json(value) : Json(); };
-  Json passes = Json::array(), kernels = Json::array(), groups = Json::array(), batching = Json::array();
+  Json passes = Json::array(), groups = Json::array(), batching = Json::array();
   Json without_kernel = Json::array(), external = Json::array();
   for (const PassReport& pass : report.passes) passes.push_back({{"name", pass.name}, {"ms", ms(pass.ms)}});
-  for (const KernelReport& kernel : report.kernels) {
-    kernels.push_back({{"name", kernel.name}, {"calls", kernel.calls}, {"nodes", kernel.nodes}});
-    if (!kernel.access) continue;
-    const auto mean = [](double value) { return value < 0 ? Json() : Json(value); };
-    kernels.back()["block_threads"] = kernel.access->threads;
-    kernels.back()["shared_bytes"] = kernel.access->shared_bytes;
-    kernels.back()["coalesced"] = mean(kernel.access->coalesced);
-    kernels.back()["bank_turns"] = mean(kernel.access->bank_turns);
-    kernels.back()["unknown_accesses"] = kernel.access->unknown;
-  }
   for (const build::NodeReport& node : report.nodes)
     if (node.kernels.empty())
       without_kernel.push_back({{"node", node.node},
@@ -113,7 +118,7 @@ std::string json(const CompileReport& report, const runtime::Program& program, b
       {"counts", {{"groups", counts.groups}, {"kernels", counts.kernels}, {"calls", counts.calls}}},
       {"passes", passes},
       {"groups", groups},
-      {"kernels", kernels},
+      {"kernels", json(report.kernels)},
       {"external", external},
       {"copies", copies},
       {"nodes_without_kernel", without_kernel},
