@@ -111,7 +111,7 @@ def test_sighup_loads_changed_models(tmp_path):
 
 def test_sigterm_answers_the_requests_that_were_read(tmp_path):
     (tmp_path / "slow.relay").write_text(SLOW)
-    with serving(tmp_path / "slow.relay", "--workers", "1") as server:
+    with serving(tmp_path / "slow.relay", "--workers", "1", "--timeout", "300", "--drain", "300") as server:
         answers, clients = [], [server.client() for _ in range(4)]
 
         def ask(client):
