@@ -115,7 +115,7 @@ def test_sigterm_answers_the_requests_that_were_read(tmp_path):
         answers, clients = [], [server.client() for _ in range(4)]
 
         def ask(client):
-            answers.append(client.infer("slow", ("x", X[0]), ("n", np.int64(5_000_000))))
+            answers.append(client.infer("slow", ("x", X[0]), ("n", np.int64(2_000_000))))
 
         threads = [threading.Thread(target=ask, args=(client,)) for client in clients]
         for one in threads:
