@@ -422,7 +422,7 @@ bench-paired: setup product ## Compare this build with another: make bench-paire
 	@[ -n "$(OLD)" ] || { echo "name the other build: make bench-paired OLD=../before/build/release/bin/relay"; exit 2; }
 	@$(PYTHON) bench/paired.py $(OLD) build/release/bin/relay
 
-vscode: setup ## Package the extension for VS Code, build/vscode/relay.vsix, and test its grammar
+vscode: setup product ## Package the extension for VS Code, build/vscode/relay.vsix, and test its grammar and the extension with the language server
 	@dev/vscode
 
 docs: setup product ## Write the generated pages of docs/

@@ -143,7 +143,9 @@ llvm::json::Value completions(const Document& document, uint32_t offset) { retur
 
 llvm::json::Value signature_help(const Document& document, uint32_t offset) {
   if (document.in_comment_or_string(offset)) return nullptr;
-  const text::Reading before = read_up_to(document, offset);
+  // A lone % or @ is not a token yet.
+  const char last = offset > 0 ? document.source->text[offset - 1] : ' ';
+  const text::Reading before = read_up_to(document, last == '%' || last == '@' ? offset - 1 : offset);
   if (!before.end.call) return nullptr;
   const text::Situation::Call& call = *before.end.call;
   std::optional<Signature> signature;

@@ -111,11 +111,11 @@ def test_sighup_loads_changed_models(tmp_path):
 
 def test_sigterm_answers_the_requests_that_were_read(tmp_path):
     (tmp_path / "slow.relay").write_text(SLOW)
-    with serving(tmp_path / "slow.relay", "--workers", "1") as server:
+    with serving(tmp_path / "slow.relay", "--workers", "1", "--timeout", "300", "--drain", "300") as server:
         answers, clients = [], [server.client() for _ in range(4)]
 
         def ask(client):
-            answers.append(client.infer("slow", ("x", X[0]), ("n", np.int64(5_000_000))))
+            answers.append(client.infer("slow", ("x", X[0]), ("n", np.int64(2_000_000))))
 
         threads = [threading.Thread(target=ask, args=(client,)) for client in clients]
         for one in threads:

@@ -226,8 +226,8 @@ def test_a_flood_is_refused_with_a_time_to_retry(tmp_path):
 
 # --- random requests --------------------------------------------------------------------------------------------------
 PARTS_OF_REQUESTS = [
-    None, True, -1, 0, 2.5, 1 << 70, 1e308, "", "\u202e\0", "../../etc/passwd", "x" * 10_000, [], [[]], [1] * 5000, {}, {"a": {}},
-    "FP64", "BYTES", {"binary_data_size": 1 << 40}, {"binary_data_output": True},
+    None, True, -1, 0, 2.5, 1 << 70, 1e308, "", "\u202e\0", "../../etc/passwd", "x" * 10_000, [], [[]], [1] * 5000, {},
+    {"a": {}}, "FP64", "BYTES", {"binary_data_size": 1 << 40}, {"binary_data_output": True},
 ]  # fmt: skip
 
 
@@ -255,7 +255,7 @@ def damaged(draw, text):
 def hostile_request(draw):
     """Returns the bytes of a request in which the JSON object, the body or, then true, anything is wrong."""
     inputs = draw.choice([[GOOD], parts()])
-    message = {"id": "7", "inputs": inputs, "outputs": [{"name": "output"}], "parameters": {"binary_data_output": False}}
+    message = {"id": "7", "inputs": inputs, "outputs": [{"name": "output"}], "parameters": {"binary_data_output": True}}
     body, headers = json.dumps(with_another_part(draw, message)).encode(), {}
     if draw.random() < 0.3:
         body, headers = binary(("x", X))
