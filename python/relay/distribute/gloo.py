@@ -6,11 +6,15 @@ WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.util
 import os
+import queue
 import re
 import threading
+import time
+import uuid
 from typing import Any
 
 import numpy as np
@@ -20,7 +24,7 @@ from .ranks import Alone, Link, LostWorker
 
 _TAGS = 1 << 30
 _STARTING = 300.0  # seconds to wait for workers that still compile
-_CONNECTING = 60.0  # seconds at least for the connections, which gloo sometimes misses when others begin at once
+_CONNECTING = 60.0  # seconds at least for the connections
 
 
 class Gloo:
@@ -31,12 +35,15 @@ class Gloo:
 
         self._distributed = distributed
         if not distributed.is_initialized():
-            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _CONNECTING)))
+            timeout = datetime.timedelta(seconds=max(limit, _CONNECTING))
+            store, me, workers = next(distributed.rendezvous("env://", timeout=datetime.timedelta(seconds=_STARTING)))
+            store = distributed.PrefixStore(meeting(store, me, workers), store)
+            distributed.init_process_group("gloo", store=store, rank=me, world_size=workers, timeout=timeout)
         self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
         check_workers(ranks, self.workers)
         self._limit = datetime.timedelta(seconds=limit)
-        self._sent: list = []
-        self._lock = threading.Lock()
+        self._sent: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._end_sends, name="sends", daemon=True).start()
 
     def worker(self, rank: int) -> int:
         """The worker that hosts a rank."""
@@ -53,9 +60,15 @@ class Gloo:
             sent = self._distributed.isend(tensor, self.worker(to), tag=self._tag(source, to, tag))
         except RuntimeError as error:
             raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_reason(error)})") from error
-        with self._lock:
-            self._sent = [(work, kept) for work, kept in self._sent if not work.is_completed()]
-            self._sent.append((sent, tensor))
+        self._sent.put((sent, tensor))
+
+    def _end_sends(self) -> None:
+        """Waits for each message to leave, and then releases its memory. gloo does not note by itself that it has."""
+        while True:
+            sent, tensor = self._sent.get()
+            with contextlib.suppress(RuntimeError):  # of a lost worker: the next receive names it
+                sent.wait(self._limit)
+            del sent, tensor
 
     def receive(self, source: int, to: int, tag: int, value: np.ndarray, limit: float) -> None:
         """Receives an array of this type into `value`."""
@@ -91,6 +104,32 @@ class Gloo:
             "the worker is dead, stopped or too slow. Resume from the last checkpoint, or raise the time limit",
         )
         return LostWorker(told.args[0], told.diagnostics)
+
+
+def meeting(store: Any, me: int, workers: int, limit: float = _STARTING) -> str:
+    """Returns a name that the workers of this start have in common with no earlier start.
+
+    PyTorch's agent keeps its store when it starts all workers again, and gloo would read the addresses of those before.
+    The first worker makes the name, and answers each other one's question, whose key is new."""
+    if me:
+        question = uuid.uuid4().hex
+        store.set(f"relay/questions/{me}", question)
+        name = store.get(f"relay/answers/{question}").decode()
+        store.set(f"{name}/{me}", "met")
+        return name
+    name, answered, absent = f"relay/{uuid.uuid4().hex}", set(), list(range(1, workers))
+    end = time.monotonic() + limit
+    while absent := [one for one in absent if not store.check([f"{name}/{one}"])]:
+        if time.monotonic() > end:
+            raise RuntimeError(f"worker {absent[0]} did not start in {limit:g} s")
+        for one in absent:
+            if store.check([f"relay/questions/{one}"]):
+                question = store.get(f"relay/questions/{one}").decode()
+                if question not in answered:
+                    answered.add(question)
+                    store.set(f"relay/answers/{question}", name)
+        time.sleep(0.01)
+    return name
 
 
 def check_workers(ranks: int, workers: int) -> None:
