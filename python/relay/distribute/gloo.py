@@ -11,7 +11,6 @@ import datetime
 import importlib.util
 import os
 import queue
-import re
 import threading
 import time
 import uuid
@@ -80,25 +79,48 @@ class Gloo:
 
     def barrier(self, *, starting: bool = False) -> None:
         """Waits for all workers. starting: others may still compile."""
-        limit = max(self._limit, datetime.timedelta(seconds=_STARTING)) if starting else self._limit
-        try:
-            self._distributed.monitored_barrier(timeout=limit)
-        except RuntimeError as error:
-            raise self._absent(error) from error
+        limit = self._limit.total_seconds()
+        end = time.monotonic() + (max(limit, _STARTING) if starting else limit)
+        others = range(1, self.workers) if self.me == 0 else [0]
+        if self.me:
+            self._note(0)
+        for other in others:  # torch's monitored_barrier gives the workers behind the first no limit of their own
+            self._noted(other, max(end - time.monotonic(), 0.001))
+        if self.me == 0:
+            for other in others:
+                self._note(other)
 
-    def gathered(self, value: Any) -> list:
-        """Returns the objects of all workers."""
+    def _note(self, worker: int) -> None:
+        import torch
+
+        note = torch.zeros(1, dtype=torch.uint8)
+        try:
+            self._sent.put((self._distributed.isend(note, worker, tag=_TAGS), note))
+        except RuntimeError as error:
+            raise self._absent(worker, error) from error
+
+    def _noted(self, worker: int, limit: float) -> None:
+        import torch
+
+        try:
+            work = self._distributed.irecv(torch.zeros(1, dtype=torch.uint8), worker, tag=_TAGS)
+            work.wait(datetime.timedelta(seconds=limit))
+        except RuntimeError as error:
+            raise self._absent(worker, error) from error
+
+    def gathered(self, value: Any, *, starting: bool = False) -> list:
+        """Returns the objects of all workers. starting: others may still compile."""
+        self.barrier(starting=starting)  # so that the exchange itself does not wait
         out: list = [None] * self.workers
         try:
             self._distributed.all_gather_object(out, value)
         except RuntimeError as error:
-            raise self._absent(error) from error
+            raise self._absent(None, error) from error
         return out
 
-    def _absent(self, error: RuntimeError) -> LostWorker:
+    def _absent(self, worker: int | None, error: RuntimeError) -> LostWorker:
         """Returns the error for a worker that does not arrive where all of them meet."""
-        found = re.search(r"[Rr]ank (\d+) failed to pass", str(error))
-        who = f"worker {found[1]}" if found else "a worker"
+        who = "a worker" if worker is None else f"worker {worker}"
         told = wrong_input(
             f"worker {self.me} waits for {who} at a checkpoint or at the start: {_reason(error)}",
             "the worker is dead, stopped or too slow. Resume from the last checkpoint, or raise the time limit",
