@@ -6,11 +6,14 @@ WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import importlib.util
 import os
-import re
+import queue
 import threading
+import time
+import uuid
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,7 @@ from .ranks import Alone, Link, LostWorker
 
 _TAGS = 1 << 30
 _STARTING = 300.0  # seconds to wait for workers that still compile
-_CONNECTING = 60.0  # seconds at least for the connections, which gloo sometimes misses when others begin at once
+_CONNECTING = 60.0  # seconds at least for the connections
 
 
 class Gloo:
@@ -31,12 +34,15 @@ class Gloo:
 
         self._distributed = distributed
         if not distributed.is_initialized():
-            distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=max(limit, _CONNECTING)))
+            timeout = datetime.timedelta(seconds=max(limit, _CONNECTING))
+            store, me, workers = next(distributed.rendezvous("env://", timeout=datetime.timedelta(seconds=_STARTING)))
+            store = distributed.PrefixStore(meeting(store, me, workers), store)
+            distributed.init_process_group("gloo", store=store, rank=me, world_size=workers, timeout=timeout)
         self.workers, self.me, self.ranks = distributed.get_world_size(), distributed.get_rank(), ranks
         check_workers(ranks, self.workers)
         self._limit = datetime.timedelta(seconds=limit)
-        self._sent: list = []
-        self._lock = threading.Lock()
+        self._sent: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._end_sends, name="sends", daemon=True).start()
 
     def worker(self, rank: int) -> int:
         """The worker that hosts a rank."""
@@ -53,9 +59,15 @@ class Gloo:
             sent = self._distributed.isend(tensor, self.worker(to), tag=self._tag(source, to, tag))
         except RuntimeError as error:
             raise LostWorker(f"the connection to worker {self.worker(to)} is lost ({_reason(error)})") from error
-        with self._lock:
-            self._sent = [(work, kept) for work, kept in self._sent if not work.is_completed()]
-            self._sent.append((sent, tensor))
+        self._sent.put((sent, tensor))
+
+    def _end_sends(self) -> None:
+        """Waits for each message to leave, and then releases its memory. gloo does not note by itself that it has."""
+        while True:
+            sent, tensor = self._sent.get()
+            with contextlib.suppress(RuntimeError):  # of a lost worker: the next receive names it
+                sent.wait(self._limit)
+            del sent, tensor
 
     def receive(self, source: int, to: int, tag: int, value: np.ndarray, limit: float) -> None:
         """Receives an array of this type into `value`."""
@@ -67,30 +79,79 @@ class Gloo:
 
     def barrier(self, *, starting: bool = False) -> None:
         """Waits for all workers. starting: others may still compile."""
-        limit = max(self._limit, datetime.timedelta(seconds=_STARTING)) if starting else self._limit
-        try:
-            self._distributed.monitored_barrier(timeout=limit)
-        except RuntimeError as error:
-            raise self._absent(error) from error
+        limit = self._limit.total_seconds()
+        end = time.monotonic() + (max(limit, _STARTING) if starting else limit)
+        others = range(1, self.workers) if self.me == 0 else [0]
+        if self.me:
+            self._note(0)
+        for other in others:  # torch's monitored_barrier gives the workers behind the first no limit of their own
+            self._noted(other, max(end - time.monotonic(), 0.001))
+        if self.me == 0:
+            for other in others:
+                self._note(other)
 
-    def gathered(self, value: Any) -> list:
-        """Returns the objects of all workers."""
+    def _note(self, worker: int) -> None:
+        import torch
+
+        note = torch.zeros(1, dtype=torch.uint8)
+        try:
+            self._sent.put((self._distributed.isend(note, worker, tag=_TAGS), note))
+        except RuntimeError as error:
+            raise self._absent(worker, error) from error
+
+    def _noted(self, worker: int, limit: float) -> None:
+        import torch
+
+        try:
+            work = self._distributed.irecv(torch.zeros(1, dtype=torch.uint8), worker, tag=_TAGS)
+            work.wait(datetime.timedelta(seconds=limit))
+        except RuntimeError as error:
+            raise self._absent(worker, error) from error
+
+    def gathered(self, value: Any, *, starting: bool = False) -> list:
+        """Returns the objects of all workers. starting: others may still compile."""
+        self.barrier(starting=starting)  # so that the exchange itself does not wait
         out: list = [None] * self.workers
         try:
             self._distributed.all_gather_object(out, value)
         except RuntimeError as error:
-            raise self._absent(error) from error
+            raise self._absent(None, error) from error
         return out
 
-    def _absent(self, error: RuntimeError) -> LostWorker:
+    def _absent(self, worker: int | None, error: RuntimeError) -> LostWorker:
         """Returns the error for a worker that does not arrive where all of them meet."""
-        found = re.search(r"[Rr]ank (\d+) failed to pass", str(error))
-        who = f"worker {found[1]}" if found else "a worker"
+        who = "a worker" if worker is None else f"worker {worker}"
         told = wrong_input(
             f"worker {self.me} waits for {who} at a checkpoint or at the start: {_reason(error)}",
             "the worker is dead, stopped or too slow. Resume from the last checkpoint, or raise the time limit",
         )
         return LostWorker(told.args[0], told.diagnostics)
+
+
+def meeting(store: Any, me: int, workers: int, limit: float = _STARTING) -> str:
+    """Returns a name that the workers of this start have in common with no earlier start.
+
+    PyTorch's agent keeps its store when it starts all workers again, and gloo would read the addresses of those before.
+    The first worker makes the name, and answers each other one's question, whose key is new."""
+    if me:
+        question = uuid.uuid4().hex
+        store.set(f"relay/questions/{me}", question)
+        name = store.get(f"relay/answers/{question}").decode()
+        store.set(f"{name}/{me}", "met")
+        return name
+    name, answered, absent = f"relay/{uuid.uuid4().hex}", set(), list(range(1, workers))
+    end = time.monotonic() + limit
+    while absent := [one for one in absent if not store.check([f"{name}/{one}"])]:
+        if time.monotonic() > end:
+            raise RuntimeError(f"worker {absent[0]} did not start in {limit:g} s")
+        for one in absent:
+            if store.check([f"relay/questions/{one}"]):
+                question = store.get(f"relay/questions/{one}").decode()
+                if question not in answered:
+                    answered.add(question)
+                    store.set(f"relay/answers/{question}", name)
+        time.sleep(0.01)
+    return name
 
 
 def check_workers(ranks: int, workers: int) -> None:

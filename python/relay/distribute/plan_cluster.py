@@ -193,7 +193,8 @@ def plan(
 ) -> tuple[list[Prediction], list[Prediction]]:
     """Returns the predictions of all layouts that fit into the memory, the fastest first, and those that do not fit."""
     if devices < 1 or batch < 1 or memory <= 0:
-        raise bad_option(f"{devices} devices, a batch of {batch}, {memory:.0f} bytes of memory", "give positive numbers")
+        given = f"{devices} devices, a batch of {batch}, {memory:.0f} bytes of memory"
+        raise bad_option(given, "give positive numbers")
     node = machine.links[0].ranks
     made = [predict(model, machine, one, batch) for one in layouts(model, devices, node, batch)]
     made = sorted((one for one in made if one.seconds < math.inf), key=lambda one: one.seconds)

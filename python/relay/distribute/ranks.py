@@ -42,8 +42,8 @@ class Link(Protocol):
     def barrier(self, *, starting: bool = False) -> None:
         """Waits for all workers. starting: others may still compile."""
 
-    def gathered(self, value: Any) -> list:
-        """Returns the values of all workers."""
+    def gathered(self, value: Any, *, starting: bool = False) -> list:
+        """Returns the values of all workers. starting: others may still compile."""
 
 
 class Alone:
@@ -62,7 +62,7 @@ class Alone:
     def barrier(self, *, starting: bool = False) -> None:
         """There is no other worker."""
 
-    def gathered(self, value: Any) -> list:
+    def gathered(self, value: Any, *, starting: bool = False) -> list:
         return [value]
 
 

@@ -12,11 +12,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
-from ..errors import bad_option
+from ..errors import InputError, bad_option
 
 _PLACING = 60.0  # seconds to wait for free cores
+_LISTENING = 10.0  # seconds to wait for a connection
+_STARTS = 3  # attempts to start a local cluster
+_ANSWERING = 120.0  # seconds to wait until the places have started
+_STOPPING = 10.0  # seconds to wait until the other workers have ended
 
 
 class Host:
@@ -39,9 +42,10 @@ class Host:
         return self._process.wait()
 
     def stop(self) -> None:
-        """Ends the command, if it runs. (Calls of an actor with max_concurrency=2 overlap.)"""
+        """Ends the command, if it runs, and waits for its end. (Calls of an actor with max_concurrency=2 overlap.)"""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
+            self._process.wait()
 
 
 def check_ray() -> None:
@@ -58,16 +62,7 @@ def run_on_ray(address: str, workers: int, restarts: int, script: str, arguments
     check_ray()
     import ray
 
-    try:
-        if address == "local":
-            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=True, logging_level="warning")
-        else:
-            ray.init(address=address, log_to_driver=True, logging_level="warning")
-    except (ConnectionError, ValueError) as error:
-        raise bad_option(
-            f"there is no Ray cluster at {address!r}: {str(error).strip().splitlines()[0]}",
-            "start one with `ray start --head` and pass its HOST:PORT, or pass --ray local",
-        ) from error
+    _connect(address, workers)
     try:
         for attempt in range(restarts + 1):
             failed = _attempt(workers, [sys.executable, script, *arguments])
@@ -78,6 +73,50 @@ def run_on_ray(address: str, workers: int, restarts: int, script: str, arguments
         return 1
     finally:
         ray.shutdown()
+
+
+def no_cluster(address: str, reason: str) -> InputError:
+    """Returns the error for an address without a cluster."""
+    return bad_option(
+        f"there is no Ray cluster at {address!r}: {reason}",
+        "start one with `ray start --head` and pass its HOST:PORT, or pass --ray local",
+    )
+
+
+def check_listens(address: str) -> None:
+    """Raises a diagnostic if nothing listens at HOST:PORT, where Ray would try for many minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise no_cluster(address, "this is not HOST:PORT")
+    try:
+        socket.create_connection((host, int(port)), timeout=_LISTENING).close()
+    except (OSError, OverflowError) as error:
+        raise no_cluster(address, str(error)) from error
+
+
+def _connect(address: str, workers: int) -> None:
+    """Connects this process to the cluster, or starts a local one."""
+    import ray
+
+    os.environ.setdefault("RAY_worker_niceness", "0")  # of a local cluster; Ray's 15 starves workers on a busy machine
+    is_local = address == "local"
+    if not is_local:
+        check_listens(address)
+    options = {"num_cpus": workers, "include_dashboard": False} if is_local else {}
+    for left in reversed(range(_STARTS if is_local else 1)):
+        try:
+            ray.init(address, logging_level="warning", **options)
+            return
+        except Exception as error:  # Ray raises a bare Exception if its processes do not start in 30 s
+            ray.shutdown()
+            if left:
+                continue
+            reason = str(error).strip().splitlines()[0]
+            if not is_local:
+                raise no_cluster(address, reason) from error
+            raise bad_option(
+                f"Ray does not start on this machine: {reason}", "the machine may be too busy; leave --ray out"
+            ) from error
 
 
 def _attempt(workers: int, command: list[str]) -> str | None:
@@ -107,7 +146,13 @@ def _attempt(workers: int, command: list[str]) -> str | None:
 def _watched(hosts: list, command: list[str]) -> str | None:
     import ray
 
-    found = ray.get([host.address.remote() for host in hosts])
+    try:
+        found = ray.get([host.address.remote() for host in hosts], timeout=_ANSWERING)
+    except ray.exceptions.GetTimeoutError as error:
+        raise bad_option(
+            f"the places of {len(hosts)} workers did not start in {_ANSWERING:g} s",
+            "the machines may be too busy, or lack Ray's version of this one: see `ray status`",
+        ) from error
     (master, port), machines = found[0], {machine for machine, _ in found}
     shared = {"MASTER_ADDR": master, "MASTER_PORT": str(port), "WORLD_SIZE": str(len(hosts)), "OMP_NUM_THREADS": "1"}
     if len(machines) == 1:
@@ -133,9 +178,8 @@ def _watched(hosts: list, command: list[str]) -> str | None:
 
 
 def _stopped(hosts: list) -> None:
-    """Ends the commands of these hosts, and waits for it a few seconds at most."""
+    """Ends the commands of these hosts, and waits until they have ended, or the time is up."""
     import ray
 
     if hosts:
-        ray.wait([host.stop.remote() for host in hosts], num_returns=len(hosts), timeout=5)
-        time.sleep(0.1)
+        ray.wait([host.stop.remote() for host in hosts], num_returns=len(hosts), timeout=_STOPPING)

@@ -222,7 +222,7 @@ class Step:
         """Compares the programs of all workers before the first run."""
         target = f"{self.report['target']}, numerics {self.report['numerics']}"
         mine = [[sequence_of(one.divided.module) for one in self._runners], str(self.mesh), target]
-        everyone = self.link.gathered(mine)
+        everyone = self.link.gathered(mine, starting=True)
         for worker, (_, mesh, there) in enumerate(everyone):
             if mesh != str(self.mesh):
                 raise wrong_input(

@@ -84,11 +84,11 @@ struct Counts {
   int64_t groups = 0, kernels = 0, calls = 0;
 };
 Counts counts_of(const CompileReport& report);
-// The bytes of temporaries that a run plans, the most of any segment. Unset if sizes are only known at a run, or no plan
-// is possible.
+// The bytes of temporaries that a run plans, the most of any segment. Unset if sizes are only known at a run, or no
+// plan is possible.
 std::optional<int64_t> planned_bytes(const runtime::Program& program);
-// The report of a program as JSON, for tools and Python. Without `times`, times are null, so that an artifact's bytes do
-// not depend on them.
+// The report of a program as JSON, for tools and Python. Without `times`, times are null, so that an artifact's bytes
+// do not depend on them.
 std::string json(const CompileReport& report, const runtime::Program& program, bool times = true);
 
 struct Compiled {

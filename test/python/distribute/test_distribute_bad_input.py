@@ -8,7 +8,7 @@ import pytest
 import relay.distribute as distribute
 import relay.train as train
 from relay.data import sizes
-from relay.distribute import command, gloo, machines, merge, plan_cluster, sequences, simulator
+from relay.distribute import command, gloo, machines, merge, plan_cluster, ray_workers, sequences, simulator
 
 import relay
 from relay import _core
@@ -124,6 +124,12 @@ def test_batches():
 def test_workers_that_do_not_divide_the_ranks():
     with pytest.raises(relay.InputError, match="3 workers cannot host the 4 ranks of the mesh(.|\n)*1, 2, 4 workers"):
         gloo.check_workers(4, 3)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:port", "127.0.0.1:99999"])
+def test_addresses_without_a_ray_cluster(address):
+    with pytest.raises(relay.InputError, match=f"there is no Ray cluster at '{address}'"):
+        ray_workers.check_listens(address)
 
 
 @pytest.mark.parametrize(

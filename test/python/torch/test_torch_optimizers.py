@@ -60,8 +60,7 @@ def test_a_weight_is_packed_once_in_a_call():
     for record in records:
         assert len(record.compiled.report["kernels"]) == products.pop(record.kind)
         for group in record.compiled.emit("schedule").split("# group")[1:]:
-            [(outer, level)] = re.findall(r"^stage \w+_panel: at (\w+)\.(\d+) scratch", group, re.MULTILINE) or [("", 0)]
-            if outer:
+            for outer, level in re.findall(r"^stage \w+_panel: at (\w+)\.(\d+) scratch", group, re.MULTILINE):
                 [loops] = re.findall(rf"^stage {outer}: root\n(?:  prefetch.*\n)*  loops (.*)", group, re.MULTILINE)
                 assert all(re.match(r"n/|\w+/\d+:parallel", loop) for loop in loops.split()[: int(level)]), loops
                 packed += 1

@@ -154,14 +154,9 @@ static Status inspect(const InspectOptions& options) {
     int64_t stored = 0, prepared = 0, arena = 0;
     for (const ConstantRow& row : constants) (row.stored ? stored : prepared) += row.bytes;
     for (const SegmentMemory& m : segments) arena = std::max(arena, m.arena);
-    Json out = {{"target", target},
-                {"constant_bytes", stored},
-                {"prepared_bytes", prepared},
-                {"model_bytes", model_bytes},
-                {"arena_bytes", arena},
-                {"kernels", program->kernels.size()},
-                {"segments", Json::array()},
-                {"constants", as_json(constants)}};
+    Json out = {{"target", target},           {"constant_bytes", stored},       {"prepared_bytes", prepared},
+                {"model_bytes", model_bytes}, {"arena_bytes", arena},           {"kernels", program->kernels.size()},
+                {"segments", Json::array()},  {"constants", as_json(constants)}};
     for (const SegmentMemory& m : segments) out["segments"].push_back(as_json(m));
     std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     return ok();
