@@ -52,5 +52,6 @@ void add_external(nb::module_& m);
 void add_te(nb::module_& m);
 void add_splits(nb::module_& m);
 void add_custom_operators(nb::module_& m);
+void add_tflite(nb::module_& m);
 
 }  // namespace relay::python

@@ -58,6 +58,7 @@ NB_MODULE(_core, m) {
   add_splits(m);
   add_custom_operators(m);
   add_external(m);
+  add_tflite(m);
   add_types(m);
   add_attributes(m);
   add_nodes(m);

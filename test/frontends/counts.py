@@ -23,9 +23,9 @@ RENAMED = {
     "tflite": {"DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess"},
     "darknet": {"ACTIVE": "activation", "NETWORK": "net", "BLANK": "blank"},
 }
-# Names that stand for no operator; TFLite has no TAN.
+# Names that stand for no operator: TFLite has no TAN, and DarkNet no section [xnor].
 NONE = {
-    "darknet": {"BLANK", "NETWORK"},
+    "darknet": {"BLANK", "NETWORK", "XNOR"},
     "keras": {"InputLayer"},
     "caffe": {"Input"},
     "paddle": {"feed"},

@@ -317,6 +317,7 @@ class Planner {
           spatial_reduced += d > 1 && reduced && !data;
         }
         bool all = n->args.size() >= 4 && spatial_reduced + 2 == n->args.size();
+        if (found == Images::ChannelsLast) return;  // weights (o, ky, kx, c) look like images that are summed whole
         if (first && !last)
           found = Images::ChannelsLast;
         else if (window || (all && channels))

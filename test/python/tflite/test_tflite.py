@@ -1,9 +1,12 @@
 """TFLite models, operator by operator, against values derived in numpy. test/frontends/tflite_run.py compares the same
 models with LiteRT."""
 
+import struct
+
 import elementwise_cases  # noqa: F401
 import example
 import numpy as np
+import place_cases  # noqa: F401
 import pytest
 import quantised_cases  # noqa: F401
 import recurrent_cases  # noqa: F401
@@ -12,7 +15,7 @@ import shape_cases  # noqa: F401
 import wide_cases  # noqa: F401
 import window_cases  # noqa: F401
 from lite_cases import CASES, i32
-from writer import SAME, Model
+from writer import SAME, Model, flexible, texts
 
 import relay
 
@@ -32,6 +35,7 @@ def test_an_operator_computes_the_derived_values(case):
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     for ours, theirs in zip(results(content, [*inputs, *case.states]), wanted, strict=not case.states):
         theirs = np.asarray(theirs)
+        ours = ours.astype(theirs.dtype) if theirs.dtype.kind == "U" else ours
         assert ours.shape == theirs.shape
         if case.step:  # integers that stand for reals: at most one step away
             assert np.abs(ours.astype(np.float64) - theirs).max() <= 1
@@ -87,6 +91,99 @@ def test_all_missing_operators_are_reported_at_once():
         relay.load(m.bytes())
     text = str(raised.value)
     assert "LSH_PROJECTION" in text and "FlexErf" in text and "SELECT_TF_OPS" in text and "#1 that computes 'a'" in text
+
+
+def custom(options=b"", result="float32"):
+    m = Model()
+    x, y = m.input("x", [3], "int8", scale=0.5, zero=-3), m.tensor("y", [3], result)
+    m.outputs(m.op("", [x], [y], custom="Mine", custom_options=options))
+    return m.bytes()
+
+
+def test_a_custom_operator_gets_its_meaning_from_a_function():
+    given = []
+
+    def mine(inputs, attributes):
+        given.append(attributes)
+        scale, zero = attributes["input_scales"][0]
+        real = (relay.op.cast(inputs[0], "float32") - relay.const(float(zero))) * relay.const(scale)
+        return real * relay.const(attributes["factor"]) if attributes["on"] else real
+
+    options = flexible({"factor": 4.0, "on": True, "count": -7})
+    module, params = relay.frontend.from_tflite(custom(options), custom_operators={"Mine": mine})
+    np.testing.assert_array_equal(relay.compile(module)(np.int8([-3, 0, 1])), [0, 6, 8])
+    attributes = given[0]
+    assert attributes["count"] == -7 and attributes["custom_options"] == options
+    assert str(attributes["result_types"][0]) == "Tensor[(3), float32]" and attributes["result_scales"] == [None]
+    assert params == {}
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (None, "Mine.*custom operator"),
+        (lambda inputs, attributes: 1 / 0, "Mine #0 that computes 'y': the given function: ZeroDivisionError"),
+        (lambda inputs, attributes: "y", "Mine #0 that computes 'y': the given function"),
+        (lambda inputs, attributes: [], "returns 0 results, but the operator has 1"),
+        (lambda inputs, attributes: inputs[0], "is Tensor.*int8.*, but the model declares Tensor.*float32"),
+        (lambda inputs, attributes: relay.op.nn.dense(inputs[0], inputs[0]), "Mine #0 that computes 'y': nn.dense"),
+    ],
+)
+def test_a_wrong_function_for_a_custom_operator_is_told_with_its_place(function, says):
+    functions = {"Mine": function} if function else {"Other": function}
+    with pytest.raises(relay.CompileError, match=says) as raised:
+        relay.frontend.from_tflite(custom(), custom_operators=functions)
+    assert function or "custom_operators={'Mine': function}" in str(raised.value)
+
+
+def test_damaged_options_of_a_custom_operator_are_bytes():
+    """Options with any byte changed are options, or only bytes: never a crash."""
+    sound = flexible({"factor": 4.0, "on": True, "count": -7})
+    for place in range(len(sound)):
+        for value in (0, 1, 127, 255):
+            damaged, found = bytearray(sound), []
+            damaged[place] = value
+
+            def mine(inputs, attributes, found=found):
+                found.append(attributes)
+                return relay.op.cast(inputs[0], "float32")
+
+            relay.frontend.from_tflite(custom(bytes(damaged)), custom_operators={"Mine": mine})
+            assert found[0]["custom_options"] == damaged
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"\2\0\0", "its texts are cut off"),
+        (struct.pack("<3i", 9, 12, 12), "9 texts in 12 bytes"),
+        (struct.pack("<3i", 1, 12, 12), "1 texts for the shape .2."),
+        (struct.pack("<4i", 2, 16, 99, 16), "text 0 is from byte 16 to 99 of 16"),
+        (struct.pack("<4i", 2, 16, 12, 16), "text 0 is from byte 16 to 12 of 16"),
+    ],
+)
+def test_damaged_texts_are_refused(data, says):
+    m = Model()
+    x = m.input("x", [2], "string")
+    words = m.tensor("words", [2], "string", data=data)
+    m.outputs(m.op("EQUAL", [x, words], [m.tensor("y", [2], "bool")]))
+    with pytest.raises(relay.CompileError, match=says):
+        relay.load(m.bytes())
+
+
+def test_texts_are_moved_and_compared_but_not_read():
+    m = Model()
+    x = m.input("x", [2, 2], "string")
+    word = m.tensor("word", [1], "string", data=texts("sun"))
+    flat = m.op("RESHAPE", [x, m.constant("shape", i32(4))], [m.tensor("flat", [4], "string")])
+    m.outputs(flat, m.op("EQUAL", [flat, word], [m.tensor("y", [4], "bool")]))
+    model = relay.compile(m.bytes())
+    moved, equal = model(np.array([["sun", "moon"], ["", "sun"]]))
+    assert list(moved) == ["sun", "moon", "", "sun"] and list(equal) == [True, False, False, True]
+    m = Model()
+    m.outputs(m.op("NEG", [m.input("x", [2], "string")], [m.tensor("y", [2], "string")]))
+    with pytest.raises(relay.CompileError, match="whose letters a compiled model cannot read"):
+        relay.load(m.bytes())
 
 
 @pytest.mark.parametrize(

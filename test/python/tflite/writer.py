@@ -116,6 +116,33 @@ class Flat:
         return bytes(self.out)
 
 
+def flexible(options):
+    """The bytes of a map of FlexBuffers with these integers, floats and booleans, each of 32 bits."""
+    kinds = {bool: (26, "<I"), int: (1, "<i"), float: (3, "<f")}
+    out, places = bytearray(), {}
+    for key in sorted(options):
+        places[key] = len(out)
+        out += key.encode() + b"\0"
+    out += bytes(-len(out) % 4) + struct.pack("<I", len(options))
+    keys = len(out)
+    for key in sorted(options):
+        out += struct.pack("<I", len(out) - places[key])
+    out += struct.pack("<III", len(out) - keys, 4, len(options))
+    values = len(out)
+    for key in sorted(options):
+        out += struct.pack(kinds[type(options[key])][1], options[key])
+    out += bytes(kinds[type(options[key])][0] << 2 | 2 for key in sorted(options))
+    out += bytes(-len(out) % 4)
+    return bytes(out + struct.pack("<IBB", len(out) - values, 9 << 2 | 2, 4))
+
+
+def texts(*words):
+    """The bytes of a tensor of texts."""
+    letters = [word.encode() for word in words]
+    begins = np.cumsum([4 * (len(words) + 2), *map(len, letters)])
+    return struct.pack(f"<{len(words) + 2}i", len(words), *begins) + b"".join(letters)
+
+
 class Model:
     """A model; a subgraph beside the main one is another Model that `subgraph` adds."""
 
@@ -157,9 +184,12 @@ class Model:
         array = np.asarray(array)
         return self.tensor(name, array.shape, str(array.dtype), data=np.ascontiguousarray(array).tobytes(), **more)
 
-    def op(self, name, inputs, outputs, /, *, custom=None, options=True, version=1, intermediates=None, **values):
-        """Adds an operator. `values`: its options; `options=False` leaves the table of options out. `intermediates`:
-        tensors with the ranges of its own arrays."""
+    def op(
+        self, name, inputs, outputs, /, *, custom=None, custom_options=b"", options=True, version=1, intermediates=None,
+        **values,
+    ):  # fmt: skip
+        """Adds an operator. `values`: its options; `options=False` leaves the table of options out. `custom`: the name
+        of a custom one, `custom_options` its bytes. `intermediates`: tensors with the ranges of its own arrays."""
         code = (32 if custom else OPERATORS[name], custom, version)
         if code not in self.main.codes:
             self.main.codes.append(code)
@@ -172,6 +202,8 @@ class Model:
                 table[place] = (kind, value)
             at, number = (11, number - 256) if number > 255 else (3, number)  # the second union of the schema
             fields[at], fields[at + 1] = ("ubyte", number), ("table", table)
+        if custom_options:
+            fields[5] = ("bytes", custom_options)
         if intermediates:
             fields[8] = ("ints", intermediates)
         self.nodes.append(fields)

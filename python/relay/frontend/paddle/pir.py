@@ -91,7 +91,8 @@ class _Reader:
         if depth > MOST_DEPTH:
             raise told("limit_exceeded", f"{self._name}: blocks are nested more than {MOST_DEPTH} deep", "flatten it")
         made = Block({}, [])
-        for one in held.get("args", []) if isinstance(held, dict) else []:
+        arguments = self.entry(held, "args", list) if isinstance(held, dict) and "args" in held else []
+        for one in arguments:
             number = one.get("#") if isinstance(one, dict) else None
             if not isinstance(number, int):
                 raise self.bad("an argument of a block has no number")

@@ -17,6 +17,11 @@ namespace relay::tflite {
 
 using namespace frontend;  // shared by importers
 
+// Keys, in ascending order, and their values: tensors of one axis; unset until they are known. Texts are their numbers.
+struct HashTable {
+  Tensor keys, values;
+};
+
 // The services of an import that its converters use (importer.h).
 class ConverterHost : public ImportState {
  public:
@@ -33,6 +38,8 @@ class ConverterHost : public ImportState {
   virtual bool assign_variable(size_t number, const ir::Expr& value, const Span& place) = 0;
   // body() of a subgraph whose assignments are the first values of variables.
   virtual bool initialise(size_t subgraph, const Span& place) = 0;
+  // A table that looks keys up, by its number in the model.
+  virtual HashTable& hash_table(int64_t number) = 0;
 };
 
 class Convert final : public Conversion {
@@ -62,6 +69,7 @@ class Convert final : public Conversion {
   // The element type of a number of TensorType in an attribute; unset, reported, if Relay has no tensors of it.
   std::optional<DType> type_attribute(std::string_view name);
 
+  HashTable& hash_table(int64_t number) { return host_.hash_table(number); }
   size_t variable_number(const std::string& name) { return host_.variable_number(name); }
   ir::Expr read_variable(size_t number, const TensorEntry& declared);
   void assign_variable(size_t number, const ir::Expr& value);

@@ -9,6 +9,8 @@
 // Offsets between tables point forwards, so tables form no cycle. The number of tables is limited.
 #pragma once
 
+// Otherwise code of the library, and not only its headers, turns texts into numbers.
+#define FLATBUFFERS_LOCALE_INDEPENDENT 0
 #include <flatbuffers/flatbuffers.h>
 
 #include <string>

@@ -21,9 +21,11 @@ static void blame(std::vector<OperatorUse>& uses, const Diagnostic& d) {
   }
 }
 
-Result<ImportedModel> load(const std::string& path, const ImportOptions& options) {
+Result<ImportedModel> load(const std::string& path, const ImportOptions& options) { return load(path, options, {}); }
+
+Result<ImportedModel> load(const std::string& path, const ImportOptions& options, const CustomConverters& customs) {
   RELAY_ASSIGN(const Model model, read_model(path, options.content));
-  Importer importer(model, options);
+  Importer importer(model, options, customs);
   std::optional<ImportedModel> imported = importer.run();
   if (!imported) return importer.problems();
   return *std::move(imported);
@@ -34,7 +36,8 @@ Result<CheckReport> check(const std::string& path, const ImportOptions& options)
   CheckReport report;
   ImportOptions all = options;
   all.past_failures = true;
-  Importer importer(model, all);
+  const CustomConverters none;
+  Importer importer(model, all, none);
   report.operators = importer.operator_uses().sorted();
   report.model = importer.run();
   report.problems = importer.problems();

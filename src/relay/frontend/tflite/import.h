@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "relay/frontend/common/import.h"
+#include "relay/frontend/tflite/custom_node.h"
 
 namespace relay::tflite {
 
@@ -24,6 +25,8 @@ bool is_model(std::string_view head);
 // Reports all diagnostics that can be found: every operator that cannot be imported, then every node that fails for
 // another reason.
 Result<ImportedModel> load(const std::string& path, const ImportOptions& options = {});
+// `customs`: the meaning of custom operators, by name.
+Result<ImportedModel> load(const std::string& path, const ImportOptions& options, const CustomConverters& customs);
 
 // The diagnostics of load(), and the operators that the model uses.
 Result<CheckReport> check(const std::string& path, const ImportOptions& options = {});

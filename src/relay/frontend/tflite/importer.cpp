@@ -5,6 +5,7 @@
 
 #include "relay/frontend/tflite/options.h"
 #include "relay/frontend/tflite/sparse.h"
+#include "relay/ir/interface_names.h"
 
 namespace relay::tflite {
 
@@ -20,12 +21,15 @@ std::string node_label(const Subgraph& graph, const Node& node) {
 
 Span Importer::span(const Subgraph& graph, const Node& node) const { return span(node_label(graph, node)); }
 
-static frontend::TensorInfo tensor_info(const TensorEntry& entry) {
+frontend::TensorInfo tensor_info(const TensorEntry& entry) {
   std::vector<DimInfo> shape;
   for (int64_t size : entry.shape)
     shape.push_back({.value = size < 0 ? std::nullopt : std::optional(size), .name = {}});
-  return {
-      .name = entry.name, .dtype = type_dtype(entry.type), .element = type_name(entry.type), .shape = std::move(shape)};
+  return {.name = entry.name,
+          .dtype = entry.is_text() ? DType::int64() : type_dtype(entry.type),
+          .carried = entry.is_text() ? text_type : 0,
+          .element = type_name(entry.type),
+          .shape = std::move(shape)};
 }
 
 static std::vector<std::string_view> names_of(const Subgraph& graph, const std::vector<int64_t>& tensors) {
@@ -41,12 +45,13 @@ OperatorUses Importer::operator_uses() const {
   for (const Subgraph& graph : model_.subgraphs)
     for (const Node& node : graph.nodes) {
       // Views into the list of operators, or into the file.
-      const Operator* op = find_operator(node.code);
+      const Operator* op = find_operator(node.code, node.custom);
       static std::set<std::string> names;
       const std::string_view name = !node.custom.empty() ? node.custom
                                     : op                 ? std::string_view(op->name)
                                                          : *names.insert(operator_name(node.code)).first;
-      uses.add("", name, node.version, op && node.custom.empty(), [&] { return span(graph, node); });
+      const bool is_known = op != nullptr || customs_.count(node.custom) != 0;
+      uses.add("", name, node.version, is_known, [&] { return span(graph, node); });
     }
   return uses;
 }
@@ -60,7 +65,10 @@ void Importer::report_unsupported_operators() {
     if (customs.count(op)) {
       d.message += ": it is a custom operator";
       d.help = op.starts_with("Flex") ? "convert the model without TensorFlow operators (no SELECT_TF_OPS)"
-                                      : "end the model before it, and compute the rest in the program that calls it";
+                                      : format(
+                                            "give its meaning: relay.frontend.from_tflite(model, "
+                                            "custom_operators={{'{}': function}})",
+                                            op);
       return;
     }
     d.help = "convert the model with other operators, or add a converter: one function and one line of operators.def";
@@ -86,8 +94,12 @@ void Importer::read_constants(const Subgraph& graph) {
       define_lazily(entry.name, [this, &entry, place] { return variable_tensor(entry, place); }, place);
     if (!is_constant(entry)) continue;
     auto make = [this, &entry, place]() -> Value {
-      Result<Tensor> tensor = entry.sparsity ? dense_value(entry, [this](int64_t bytes) { return account(bytes); })
-                                             : tensor_value(model_, entry, options().largest_read);
+      Result<Tensor> tensor = constant_value(entry);
+      if (tensor && entry.is_text()) {
+        Value texts(emit_constant(*std::move(tensor), place));
+        texts.carried = text_type;
+        return texts;
+      }
       if (tensor) return weight(entry, *std::move(tensor), place);
       for (Diagnostic d : tensor.errors()) {
         d.span = place;
@@ -97,6 +109,26 @@ void Importer::read_constants(const Subgraph& graph) {
     };
     define_lazily(entry.name, make, place);
   }
+}
+
+Result<Tensor> Importer::constant_value(const TensorEntry& entry) {
+  if (entry.sparsity) return dense_value(entry, [this](int64_t bytes) { return account(bytes); });
+  if (!entry.is_text()) return tensor_value(model_, entry, options().largest_read);
+  RELAY_ASSIGN(const std::vector<std::string_view> texts, texts_of(entry));
+  if (!account(8 * std::ssize(texts)))
+    return Diagnostic{DiagnosticKind::limit_exceeded,
+                      format("tensor '{}': the model's texts exceed the limit of constants", entry.name),
+                      {},
+                      {},
+                      {},
+                      "split the model, or raise the limit: --import-limit constants=N"};
+  std::vector<int64_t> places;
+  for (std::string_view text : texts) {
+    const auto [found, is_new] = text_places_.try_emplace(text, std::ssize(texts_));
+    if (is_new) texts_.emplace_back(text);
+    places.push_back(found->second);
+  }
+  return Tensor::from_ints(entry.shape, DType::int64(), places);
 }
 
 Value Importer::weight(const TensorEntry& entry, Tensor tensor, const Span& place) {
@@ -151,6 +183,20 @@ bool Importer::takes_quantized(const Subgraph& graph, const Node& node, const Op
   return check(node.inputs, "input") && check(node.outputs, "output");
 }
 
+// Operators that move elements move the numbers of texts; others need those elements.
+bool Importer::takes_texts(const Node& node, const Operator& op, const Values& inputs, const Span& place) {
+  constexpr int64_t equal = 71, not_equal = 72;
+  const bool has_texts = std::any_of(inputs.begin(), inputs.end(), [](const Value& v) { return v.carried != 0; });
+  if (!has_texts || op.quantised == Quantised::Moved || node.code == equal || node.code == not_equal) return true;
+  report({DiagnosticKind::unsupported_operator,
+          format("{}: its input is of texts, whose letters a compiled model cannot read", *place.node),
+          place,
+          {},
+          {},
+          "compute it before the model, and pass the texts that it makes, or numbers"});
+  return false;
+}
+
 bool Importer::options_fit(const Node& node, const Operator& op, const Span& place) {
   if (node.options_type == 0 || op.options.empty() || node.options_table == op.options) return true;
   report({DiagnosticKind::bad_model,
@@ -199,14 +245,16 @@ static Values of_parts(const Values& inputs, function_ref<Values(const Values&)>
 }
 
 Values Importer::convert_node(const Subgraph& graph, const Node& node, const Span& place) {
-  const Operator* op = node.custom.empty() ? find_operator(node.code) : nullptr;
+  if (auto custom = customs_.find(node.custom); custom != customs_.end())
+    return may_convert(place) ? convert_custom(graph, node, custom->second, place) : Values();
+  const Operator* op = find_operator(node.code, node.custom);
   if (!op || !may_convert(place)) return {};  // missing ones were reported with all the others
   std::optional<Values> inputs =
       operands(node.input_names, [&](std::string_view name) { report_undefined(graph, node, name, place); });
   if (!inputs) return {};
   if (!counts_fit(node, *op, place)) return {};
   if (!expect_inputs(*inputs, op->min_inputs, place) || !options_fit(node, *op, place)) return {};
-  if (!takes_quantized(graph, node, *op, place)) return {};
+  if (!takes_quantized(graph, node, *op, place) || !takes_texts(node, *op, *inputs, place)) return {};
   Node with_options;  // the defaults, if the file has no options
   if (node.options.empty() && !op->options.empty())
     with_options = node, with_options.options = default_options(op->options);
@@ -216,6 +264,8 @@ Values Importer::convert_node(const Subgraph& graph, const Node& node, const Spa
   };
   Values results =
       op->quantised == Quantised::Moved && is_complex(*inputs) ? of_parts(*inputs, converted) : converted(*inputs);
+  for (size_t i = 0; i < std::min(results.size(), node.outputs.size()); ++i)
+    if (graph.tensors[static_cast<size_t>(node.outputs[i])].is_text()) results[i].carried = text_type;
   fates_.converted(place, *inputs, results, op->options == "IfOptions" || op->options == "WhileOptions");
   return results;
 }
@@ -332,6 +382,20 @@ void Importer::describe_variables(ir::DictAttrs& attrs) {
   if (!names.empty()) attrs["state_names"] = names, attrs["state_starts"] = starts;
 }
 
+void Importer::describe_texts(const Subgraph& graph, ir::DictAttrs& attrs) const {
+  auto names = [&](const std::vector<int64_t>& tensors) {
+    std::vector<std::string> found;
+    for (int64_t i : tensors)
+      if (const TensorEntry& entry = graph.tensors[static_cast<size_t>(i)]; entry.is_text())
+        found.emplace_back(entry.name);
+    return found;
+  };
+  const std::vector<std::string> inputs = names(graph.inputs), outputs = names(graph.outputs);
+  if (inputs.empty() && outputs.empty()) return;
+  attrs[ir::interface::strings] = texts_, attrs[ir::interface::string_inputs] = inputs;
+  attrs[ir::interface::string_outputs] = outputs;
+}
+
 bool Importer::initialise(size_t subgraph, const Span& place) {
   initialising_ = true;
   const bool good = body(subgraph, {}, place).has_value();
@@ -373,6 +437,7 @@ std::optional<ImportedModel> Importer::run() {
     if (v.is_assigned && !options().all_values) names.push_back(v.name), results->emplace_back(v.value);
   ir::DictAttrs attrs;
   describe_variables(attrs);
+  describe_texts(graph, attrs);
   if (!model_.description.empty()) attrs["producer"] = std::string(model_.description);
   std::optional<ImportedModel> result = finish(names, *results, std::move(attrs), place);
   if (result) {

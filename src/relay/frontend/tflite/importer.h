@@ -3,6 +3,7 @@
 
 #include "relay/frontend/common/node_fates.h"
 #include "relay/frontend/tflite/convert.h"
+#include "relay/frontend/tflite/custom_node.h"
 #include "relay/frontend/tflite/operators.h"
 
 namespace relay::tflite {
@@ -10,7 +11,8 @@ namespace relay::tflite {
 // Importing one model, in the order of its file. The nodes of subgraphs are converted where control flow enters them.
 class Importer final : public ConverterHost {
  public:
-  Importer(const Model& model, const ImportOptions& options) : ConverterHost(model.path, options), model_(model) {}
+  Importer(const Model& model, const ImportOptions& options, const CustomConverters& customs)
+      : ConverterHost(model.path, options), model_(model), customs_(customs) {}
 
   // The module; unset if a problem was reported.
   std::optional<ImportedModel> run();
@@ -24,6 +26,7 @@ class Importer final : public ConverterHost {
   ir::Expr read_variable(size_t number, const TensorEntry& declared, const Span& place) override;
   bool assign_variable(size_t number, const ir::Expr& value, const Span& place) override;
   bool initialise(size_t subgraph, const Span& place) override;
+  HashTable& hash_table(int64_t number) override { return tables_[number]; }
 
  private:
   Span span(const Subgraph& graph, const Node& node) const;
@@ -37,7 +40,13 @@ class Importer final : public ConverterHost {
   Value variable_tensor(const TensorEntry& entry, const Span& place);
   void read_inputs(const Subgraph& graph);
   void convert_nodes(const Subgraph& graph);
+  Result<Tensor> constant_value(const TensorEntry& entry);
+  // True if the operator can take the texts among a node's inputs.
+  bool takes_texts(const Node& node, const Operator& op, const Values& inputs, const Span& place);
+  void describe_texts(const Subgraph& graph, ir::DictAttrs& attrs) const;
   Values convert_node(const Subgraph& graph, const Node& node, const Span& place);
+  // The results of a node by the user's function (custom.cpp).
+  Values convert_custom(const Subgraph& graph, const Node& node, const CustomConverter& function, const Span& place);
   // True if the operator has a form for the node's quantised tensors.
   bool takes_quantized(const Subgraph& graph, const Node& node, const Operator& op, const Span& place);
   bool counts_fit(const Node& node, const Operator& op, const Span& place);
@@ -57,11 +66,19 @@ class Importer final : public ConverterHost {
   void describe_variables(ir::DictAttrs& attrs);
 
   const Model& model_;
+  const CustomConverters& customs_;
   NodeFates fates_;
   std::deque<Variable> variables_;
+  std::map<int64_t, HashTable> tables_;
+  // Texts are int64: places in one list, which callers have too (ir/interface_names.h). Equal texts have one place.
+  std::vector<std::string> texts_;
+  std::map<std::string_view, int64_t> text_places_;
   bool initialising_ = false;
   std::vector<size_t> active_;  // subgraphs whose nodes are being converted, outermost first
 };
+
+// The declaration of a tensor, in the terms that all importers share.
+frontend::TensorInfo tensor_info(const TensorEntry& entry);
 
 // "CONV_2D #3 that computes 'x'": an operator, its index in its subgraph, its first output.
 std::string node_label(const Subgraph& graph, const Node& node);

@@ -1,5 +1,8 @@
 #include "relay/frontend/tflite/model.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "relay/base/text.h"
 #include "relay/frontend/tflite/operators.h"
 
@@ -59,6 +62,41 @@ bool TensorEntry::is_quantized() const {
 std::string Node::op() const { return custom.empty() ? std::string(operator_name(code)) : std::string(custom); }
 
 // --- values ----------------------------------------------------------------------------------------------------------
+
+// int32: their count; where each begins and the last one ends; then their letters.
+Result<std::vector<std::string_view>> texts_of(const TensorEntry& info) {
+  auto broken = [&](std::string what) {
+    return Diagnostic{DiagnosticKind::corrupt_file,
+                      format("tensor '{}': {}", info.name, what),
+                      {},
+                      {},
+                      {},
+                      "the file is damaged: download or write it again"};
+  };
+  auto number = [&](size_t i) {
+    int32_t value = 0;
+    std::memcpy(&value, info.data.data() + 4 * i, 4);
+    return int64_t{value};
+  };
+  const size_t most = info.data.size() / 4;
+  if (info.data.empty() && std::find(info.shape.begin(), info.shape.end(), 0) != info.shape.end())
+    return std::vector<std::string_view>{};
+  if (most < 2) return broken("its texts are cut off");
+  const int64_t count = number(0);
+  if (count < 0 || static_cast<uint64_t>(count) + 2 > most)
+    return broken(format("{} texts in {} bytes", count, info.data.size()));
+  int64_t declared = 1;
+  for (int64_t size : info.shape) declared = size < 0 || declared > count ? -1 : declared * size;
+  if (declared != count) return broken(format("{} texts for the shape [{}]", count, join(info.shape, ", ")));
+  std::vector<std::string_view> texts;
+  for (size_t i = 1; i <= static_cast<size_t>(count); ++i) {
+    const int64_t begin = number(i), end = number(i + 1);
+    if (begin < 0 || end < begin || end > std::ssize(info.data))
+      return broken(format("text {} is from byte {} to {} of {}", i - 1, begin, end, info.data.size()));
+    texts.push_back(info.data.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  }
+  return texts;
+}
 
 Result<Tensor> tensor_value(const Model& model, const TensorEntry& info, int64_t largest_read) {
   const std::optional<DType> dtype = type_dtype(info.type);

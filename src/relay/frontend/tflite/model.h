@@ -71,6 +71,8 @@ struct Sparsity {
   std::vector<SparseAxis> axes;
 };
 
+constexpr int32_t text_type = 5;  // of the schema's TensorType
+
 struct TensorEntry {
   std::string_view name;  // unique in its subgraph, not empty
   int64_t type = 0;
@@ -82,6 +84,7 @@ struct TensorEntry {
   std::shared_ptr<const Sparsity> sparsity;  // null if dense
 
   bool is_quantized() const;  // integers of at most 32 bits with a scale
+  bool is_text() const { return type == text_type; }
 };
 
 using OptionValue = std::variant<int64_t, double, std::string_view, std::vector<int64_t>, std::vector<double>>;
@@ -97,6 +100,8 @@ struct Node {
   std::string_view options_table;                           // "Conv2DOptions"; empty if there is none
   int64_t options_type = 0;                                 // number as in options.def; 0 if there is none
   std::map<std::string_view, OptionValue> options;
+  std::string_view custom_options;  // bytes of a custom operator; `options` has its scalars, texts and lists, if it is
+                                    // a map of FlexBuffers
 
   std::string op() const;  // "CONV_2D", "TFLite_Detection_PostProcess"
 };
@@ -122,8 +127,12 @@ struct Model {
   std::string_view description;
   std::vector<Subgraph> subgraphs;  // the first is the main one
   std::vector<Signature> signatures;
-  std::shared_ptr<std::deque<std::string>> made_names;  // of tensors without a unique name
+  std::shared_ptr<std::deque<std::string>> made_names;  // of tensors without a unique name, and copies
+                                                        // of custom operators' options
 };
+
+// The texts of a constant tensor: views into the file.
+Result<std::vector<std::string_view>> texts_of(const TensorEntry& info);
 
 // The value of a constant tensor. Shares the mapping if its bytes are aligned. A larger one than `largest_read` bytes
 // has only a type and a shape; its elements are 0.

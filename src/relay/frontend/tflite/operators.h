@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "relay/frontend/common/value.h"
 
@@ -15,6 +14,8 @@ class Convert;
 // The meaning of integers with a scale for an operator: it has no form for them; it moves elements, whatever they stand
 // for; or its converter handles them.
 enum class Quantised : uint8_t { Refused, Moved, Own };
+
+constexpr int64_t custom_operator = 32;  // the number of all custom operators
 
 struct Operator {
   static constexpr size_t any = SIZE_MAX;
@@ -27,8 +28,8 @@ struct Operator {
   frontend::Values (*convert)(Convert&);
 };
 
-std::string operator_name(int64_t code);      // "CONV_2D"; "operator 300" if the schema has none
-const Operator* find_operator(int64_t code);  // null if it has no converter
-std::vector<std::string> operator_names();    // of those with a converter
+std::string operator_name(int64_t code);  // "CONV_2D"; "operator 300" if the schema has none
+// By its number and the name of a custom one; null if it has no converter.
+const Operator* find_operator(int64_t code, std::string_view custom);
 
 }  // namespace relay::tflite

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "relay/base/text.h"
+#include "relay/frontend/tflite/flexible.h"
+#include "relay/frontend/tflite/operators.h"
 #include "relay/frontend/tflite/options.h"
 
 namespace relay::tflite {
@@ -26,8 +28,11 @@ enum Operator {
   op_outputs,
   options_type,
   options,
+  custom_options,
   op_intermediates = 8,
-  options_2_type = 11,
+  large_custom_options_offset,
+  large_custom_options_size,
+  options_2_type,
   options_2
 };
 enum Buffer { data, offset, size };
@@ -35,7 +40,7 @@ enum Signature { sig_inputs, sig_outputs, signature_key, deprecated_tag, subgrap
 enum TensorMap { map_name, tensor_index };
 }  // namespace field
 
-constexpr int64_t custom_operator = 32, second_union = 256;  // numbers of BuiltinOptions2 in options.def
+constexpr int64_t second_union = 256;  // numbers of BuiltinOptions2 in options.def
 
 class Reader {
  public:
@@ -120,14 +125,27 @@ class Reader {
     if (number == 0) return {};
     if (number >= buffers_.size())
       throw FlatError{file_.position(tensor), relay::format("buffer {} of {}", number, buffers_.size())};
-    const FlatTable buffer = buffers_[number];
-    const uint64_t offset = file_.scalar<uint64_t>(buffer, field::offset, 0);
-    const uint64_t size = file_.scalar<uint64_t>(buffer, field::size, 0);
-    if (offset <= 1) return file_.text(buffer, field::data);
+    return read_bytes(buffers_[number], field::data, field::offset, field::size);
+  }
+
+  std::string_view read_bytes(FlatTable table, int inside, int offset_behind, int size_behind) {
+    const uint64_t offset = file_.scalar<uint64_t>(table, offset_behind, 0);
+    const uint64_t size = file_.scalar<uint64_t>(table, size_behind, 0);
+    if (offset <= 1) return file_.text(table, inside);
     if (offset > bytes_.size() || size > bytes_.size() - offset)
-      throw FlatError{file_.position(buffer),
+      throw FlatError{file_.position(table),
                       relay::format("{} bytes at {} of a file of {}", size, offset, bytes_.size())};
     return bytes_.substr(offset, size);
+  }
+
+  // Operators may share bytes, so that their sum is limited.
+  void read_custom_options(FlatTable table, Node& node) {
+    node.custom_options =
+        read_bytes(table, field::custom_options, field::large_custom_options_offset, field::large_custom_options_size);
+    custom_bytes_ += node.custom_options.size();
+    if (custom_bytes_ > bytes_.size())
+      throw FlatError{file_.position(table), "options of custom operators that are larger than the file", true};
+    node.options = read_flexible(node.custom_options, *model_.made_names);
   }
 
   void read_quantization(TensorEntry& info, FlatTable table) {
@@ -201,6 +219,7 @@ class Reader {
       node.options_table = options_table(node.options_type);
       node.options = read_options(file_, node.options_type, options);
     }
+    if (!node.custom.empty()) read_custom_options(table, node);
     return node;
   }
 
@@ -227,6 +246,7 @@ class Reader {
   Flat file_;
   std::vector<Code> codes_;
   std::vector<FlatTable> buffers_;
+  size_t custom_bytes_ = 0;  // of all operators
 };
 
 }  // namespace
