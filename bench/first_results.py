@@ -157,9 +157,9 @@ def goals(rows):
     ]
     mean, of_work = (math.exp(statistics.mean(map(math.log, each))) for each in (ratios.values(), work))
     return (
-        f"Relay takes {mean:.1f} times as long as ONNX Runtime, and {of_work:.1f} times the CPU seconds, in the geometric "
-        f"mean. More than {LARGEST_RATIO} times "
-        f"as long: {', '.join(slow) or 'none'}. Models below {SMALL_MB} MB that take more than "
+        f"Relay takes {mean:.1f} times as long as ONNX Runtime, and {of_work:.1f} times the CPU seconds, in the "
+        f"geometric mean. More than {LARGEST_RATIO} times as long: {', '.join(slow) or 'none'}. "
+        f"Models below {SMALL_MB} MB that take more than "
         f"{SMALL_SECONDS * 1e3:.0f} ms: {', '.join(late) or 'none'}."
     )
 
@@ -168,8 +168,8 @@ def page(rows, cpu, rounds, load):
     busy = ""
     if load > THREADS:
         busy = (
-            f"\nThe machine was busy with other work (load {load:.0f}): a process got a part of a core. Compare the CPU "
-            "seconds, which such work lengthens too, though less.\n"
+            f"\nThe machine was busy with other work (load {load:.0f}): a process got a part of a core. Compare the "
+            "CPU seconds, which such work lengthens too, though less.\n"
         )
     return f"""<!-- Written by bench/first_results.py. Do not edit. -->
 # First results: {cpu}
