@@ -428,9 +428,9 @@ vscode: setup product ## Package the extension for VS Code, build/vscode/relay.v
 docs: setup product ## Write the generated pages of docs/
 	@$(PYTHON) dev/docs.py
 
-asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and undefined behaviour; threads) and run the unit tests
-	@cmake --build --preset $@ -j $(CPUS)
-	@ctest --test-dir build/$@ -j $(CPUS) --output-on-failure --no-tests=error
+asan tsan: %: setup build/%/build.ninja ## Build with sanitizers (address and undefined behaviour; threads) and run the unit tests; LAYERS='runtime driver'
+	@cmake --build --preset $@ -j $(CPUS) $(foreach layer,$(LAYERS),--target relay_test_$(layer))
+	@ctest --test-dir build/$@ -j $(CPUS) --output-on-failure --no-tests=error -R "^($$(echo $(LAYERS) | tr ' ' '|'))"
 
 install: build ## Install program, libraries, headers and CMake package for C++ users; PREFIX=folder
 	@for component in cpp runtime; do cmake --install build/release --component $$component --prefix $(PREFIX) || exit 1; done

@@ -147,6 +147,7 @@ def mib_of(entry):
 def goals(rows):
     """A sentence about the goals that are reached."""
     ratios = {name: row["relay"][0] / row["ONNX Runtime"][0] for name, row in rows.items()}
+    work = [row["relay"][1] / row["ONNX Runtime"][1] for row in rows.values()]
     size = {name: (ROOT / "models" / f"{name}.onnx").stat().st_size / 1e6 for name in rows}
     slow = [f"{name} ({ratio:.1f})" for name, ratio in ratios.items() if ratio > LARGEST_RATIO]
     late = [
@@ -154,15 +155,22 @@ def goals(rows):
         for name, row in rows.items()
         if size[name] < SMALL_MB and row["relay"][0] > SMALL_SECONDS
     ]
-    mean = math.exp(statistics.mean(map(math.log, ratios.values())))
+    mean, of_work = (math.exp(statistics.mean(map(math.log, each))) for each in (ratios.values(), work))
     return (
-        f"Relay takes {mean:.1f} times as long as ONNX Runtime in the geometric mean. More than {LARGEST_RATIO} times "
-        f"as long: {', '.join(slow) or 'none'}. Models below {SMALL_MB} MB that take more than "
+        f"Relay takes {mean:.1f} times as long as ONNX Runtime, and {of_work:.1f} times the CPU seconds, in the "
+        f"geometric mean. More than {LARGEST_RATIO} times as long: {', '.join(slow) or 'none'}. "
+        f"Models below {SMALL_MB} MB that take more than "
         f"{SMALL_SECONDS * 1e3:.0f} ms: {', '.join(late) or 'none'}."
     )
 
 
-def page(rows, cpu, rounds):
+def page(rows, cpu, rounds, load):
+    busy = ""
+    if load > THREADS:
+        busy = (
+            f"\nThe machine was busy with other work (load {load:.0f}): a process got a part of a core. Compare the "
+            "CPU seconds, which such work lengthens too, though less.\n"
+        )
     return f"""<!-- Written by bench/first_results.py. Do not edit. -->
 # First results: {cpu}
 
@@ -173,7 +181,7 @@ Seconds until the first result of a model that was never compiled, with CPU seco
 of {rounds} rounds, in which the engines take turns. Relay's are those of a whole process `relay run`, with an empty
 cache. The third run loads full code from the cache. The others' begin after Python has imported them.
 [First results](../first-results.md) explains the tiers.
-
+{busy}
 {table(rows, seconds_of)}
 
 {goals(rows)}
@@ -191,6 +199,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--page", type=pathlib.Path, help="writes a page about these models to this file")
     args = parser.parse_args()
+    load = os.getloadavg()[0]
     rows = {name: measure(args.binaries, name, args.rounds) for name in args.models or every_network()}
     print(table(rows, seconds_of))
     if (args.models and not args.page) or len(args.binaries) > 1:
@@ -200,7 +209,7 @@ def main():
     cpu = said.stdout.strip()
     slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
     path = args.page or ROOT / "docs" / "benchmarks" / f"first-{slug}.md"
-    path.write_text(page(rows, cpu, args.rounds))
+    path.write_text(page(rows, cpu, args.rounds, load))
     print(f"bench: wrote {path}")
 
 

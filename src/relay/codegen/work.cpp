@@ -28,15 +28,27 @@ static double operations(const Expr& e) {
   return sum;
 }
 
-static double operations(const loop::Stmt& s) {
-  double sum = 0;
-  if (s->kind == loop::StmtKind::Store) sum = 1;
-  if (s->kind == loop::StmtKind::Store || s->kind == loop::StmtKind::Let) sum += operations(s->value);
-  for (const loop::Stmt& inner : s->body) sum += operations(inner);
-  const bool repeats = s->kind == loop::StmtKind::For && s->for_kind != loop::ForKind::Vectorised;
-  return repeats ? sum * times(s->extent) : sum;
+// A serial loop is one copy of its body, and one that is unrolled as many as it has iterations.
+static Work work(const loop::Stmt& s) {
+  Work sum;
+  if (s->kind == loop::StmtKind::Store) sum.instructions = 1;
+  if (s->kind == loop::StmtKind::Store || s->kind == loop::StmtKind::Let) sum.instructions += operations(s->value);
+  sum.operations = sum.instructions;
+  for (const loop::Stmt& inner : s->body) {
+    const Work more = work(inner);
+    sum.operations += more.operations, sum.instructions += more.instructions;
+  }
+  if (s->kind == loop::StmtKind::For && s->for_kind != loop::ForKind::Vectorised) {
+    sum.operations *= times(s->extent);
+    if (s->for_kind == loop::ForKind::Unrolled) sum.instructions *= times(s->extent);
+  }
+  return sum;
 }
 
-double operations(const loop::Kernel& kernel) { return operations(kernel.body) * times(kernel.tasks); }
+Work work(const loop::Kernel& kernel) {
+  Work sum = work(kernel.body);
+  sum.operations *= times(kernel.tasks);
+  return sum;
+}
 
 }  // namespace relay::codegen

@@ -5,8 +5,12 @@
 
 namespace relay::codegen {
 
-// The operations, on vectors or on numbers, of all tasks of a kernel as lowering made it. A size that is not constant
-// counts as 1.
-double operations(const loop::Kernel& kernel);
+struct Work {
+  double operations = 0;    // on vectors or on numbers, of all tasks
+  double instructions = 0;  // that remain after unrolling, each of which carries out some of the operations
+};
+
+// For a kernel as lowering made it. A size that is not constant counts as 1.
+Work work(const loop::Kernel& kernel);
 
 }  // namespace relay::codegen

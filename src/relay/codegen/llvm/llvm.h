@@ -7,9 +7,9 @@
 
 namespace relay::codegen {
 
-// Fast code takes a few times as long to run. Beyond this many operations, a run loses more than the compilation gains.
+// Fast code takes a few times as long to run. Beyond this many operations, a run may lose more than compiling it gains.
 constexpr double most_fast_operations = 2e6;
-// A backend with up to `threads` threads. Fast: full code for kernels with more than `most_operations` operations.
+// Uses up to `threads` threads. Fast: full code for kernels beyond `most_operations`, and more if their code is long.
 // `store`: object files for this target, or null. Kernels that it has are not compiled.
 std::unique_ptr<Backend> llvm_backend(const TargetDesc& target, int threads, Tier tier = Tier::Full,
                                       double most_operations = most_fast_operations,

@@ -62,8 +62,10 @@ Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
 }
 
 Tier LlvmBackend::tier_of(const loop::Kernel& kernel) const {
-  // Tiles have no fast form: their loops as scalar code would be far slower.
-  return tier_ == Tier::Fast && (operations(kernel) > most_operations_ || loop::has_tiles(kernel)) ? Tier::Full : tier_;
+  if (tier_ == Tier::Full || loop::has_tiles(kernel)) return Tier::Full;  // tiles as loops of numbers are far slower
+  constexpr double gain = 50e3;  // of fast code, by not compiling an instruction: as much as so many operations lose
+  const Work w = codegen::work(kernel);
+  return w.operations > most_operations_ + gain * w.instructions ? Tier::Full : Tier::Fast;
 }
 
 static loop::Kernel to_compile(const loop::Kernel& kernel, Tier tier) {

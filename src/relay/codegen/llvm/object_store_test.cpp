@@ -140,5 +140,29 @@ TEST(Renamed, ChangesOneNameOnly) {
   for (size_t bytes = 0; bytes < object->size(); bytes += 7) (void)renamed(object->substr(0, bytes), "first", "x");
 }
 
+// A sum of which an instruction is carried out 64 * `serial` times.
+loop::Kernel sums(int serial, int unrolled) {
+  Result<loop::Kernel> made =
+      loop::parse_kernel(format("kernel sums(x: float32[4096] read, y: float32[64]), shape (), task i < 64 {{\n"
+                                "  for s in 0..{} {{ for u in 0..{} unrolled {{ y[i] = y[i] + x[u] }} }}\n}}",
+                                serial, unrolled));
+  RELAY_CHECK(made, "{}", render(made.errors()));
+  return *made;
+}
+
+// The tier of the code that a backend for the first runs makes.
+Tier tier_at_first(const loop::Kernel& kernel) {
+  const std::shared_ptr<Shelf> shelf = std::make_shared<Shelf>();
+  EXPECT_TRUE(llvm_backend(here(), 1, Tier::Fast, most_fast_operations, shelf)->compile({&kernel, 1}, nullptr));
+  RELAY_CHECK(shelf->objects.size() == 1, "{} kernels", shelf->objects.size());
+  return shelf->objects.begin()->first.second;
+}
+
+TEST(ObjectStore, KernelsThatRepeatTheirInstructionsOftenHaveFullCodeAtOnce) {
+  EXPECT_EQ(tier_at_first(sums(100, 1)), Tier::Fast);
+  EXPECT_EQ(tier_at_first(sums(1000000, 1)), Tier::Full);
+  EXPECT_EQ(tier_at_first(sums(500, 2000)), Tier::Fast) << "as many operations, but more to compile";
+}
+
 }  // namespace
 }  // namespace relay::codegen

@@ -1,9 +1,11 @@
 // Kinds of loops: whole tiles and tails, known and symbolic extents, tasks, lanes.
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "relay/lower/nest/nest_builder.h"
 #include "relay/lower/schedule/nonzero.h"
+#include "relay/scalar/linear.h"
 
 namespace relay::lower {
 
@@ -143,21 +145,24 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
   const int64_t line = std::max(1, target_.line_bytes / tensor->dtype.bytes());
   struct Point {
     Exprs indices;
-    Expr place;  // in memory, in elements
+    Expr place;  // in memory, in elements, without a constant
+    int64_t offset = 0;
   };
   std::vector<Point> lines;
   auto add = [&](std::vector<Point>& to, Exprs indices) {  // points of one line, such as numbers of a product: once
     auto [buffer, at] = address(*tensor, indices);
     Expr place = imm(0);
     for (size_t d = 0; d < at.size(); ++d) place = scalar::simplify(place * buffer->shape[d] + at[d], bounds_);
+    scalar::Linear sum = scalar::split(place);
+    const int64_t offset = std::exchange(sum.constant, 0);
+    place = scalar::join(sum);
     const bool known = std::any_of(to.begin(), to.end(), [&](const Point& other) {
-      const Expr distance = scalar::simplify(place - other.place, bounds_);
-      return scalar::is_int(distance) && std::abs(distance->ivalue) < line;
+      return std::abs(offset - other.offset) < line && scalar::equal(place, other.place);
     });
-    if (!known) to.push_back({std::move(indices), std::move(place)});
+    if (!known) to.push_back({std::move(indices), std::move(place), offset});
   };
   for (const Exprs& load : loads) {
-    std::vector<Point> points{{load, {}}};
+    std::vector<Point> points{{load, {}, 0}};
     for (const std::vector<te::Axis>* axes : {&stage->axes, &stage->reduce_axes})
       for (const te::Axis& a : *axes) {
         auto moves = [&](const Expr& index) { return depends_on(index, a.var); };
