@@ -30,13 +30,15 @@ MULTIPLY_ADDS = [
     (r"bfmmla\s+v\d+\.4s", 16),
     (r"f32x4\.mul\b", 4),
 ]
+# Of a vector register of SVE or RISC-V, for each of its float32 lanes.
+FOR_EACH_LANE = [(r"vf(macc|madd|nmsac|mul)\.v[vf]", 1), (r"fm(la|ad|ls|sb)\s+z\d+\.s", 1)]
 STACK = re.compile(r"\[(sp|x29)\b|\((sp|s0)\)")
 JUMP = re.compile(r"(?:b\.?\w*|cbn?z|tbn?z|bne|beq|blt|bge|bltu|bgeu|bnez|beqz|j)\b.*?(\.L\w+)\s*$")
 
 
 class Loop(NamedTuple):
     lines: list[str]
-    lanes: int  # of a vector of RISC-V, in float32
+    lanes: int  # of a vector of RISC-V or SVE, in float32
 
     def count(self, mnemonic):
         """Instructions whose mnemonic is this regular expression."""
@@ -45,7 +47,7 @@ class Loop(NamedTuple):
     @property
     def multiply_adds(self):
         """The number in one iteration."""
-        total = self.lanes * self.count(r"vf(macc|madd|nmsac|mul)\.v[vf]")
+        total = self.lanes * sum(n * self.count(pattern) for pattern, n in FOR_EACH_LANE)
         return total + sum(n * self.count(pattern) for pattern, n in MULTIPLY_ADDS)
 
     @property

@@ -2,7 +2,7 @@
 
     run.py [--only REGEX]
 
-Names of checks are unit.LAYER, run.MODEL, artifact.MODEL and runner.MODEL.
+Names of checks are unit.LAYER, run.MODEL, artifact.MODEL, runner.MODEL and vectors.MODEL.
 
 - unit: the unit tests of SLICE, as ctest runs them.
 - run: `relay run` there compiles a model for the emulated processor and runs it: once with all that QEMU's processor
@@ -11,6 +11,8 @@ Names of checks are unit.LAYER, run.MODEL, artifact.MODEL and runner.MODEL.
 - artifact: the compiler there writes the bytes that the compiler here writes for the same target.
 - runner: the static `relay-run` runs an artifact that this machine compiled for a Cortex-A72, and its results are the
   bits of `relay run` there.
+- vectors: `relay-run` runs artifacts for NEON with dot products, and for SVE with vectors of 128, 256 and 512 bits. An
+  artifact for vectors of another length is refused.
 """
 
 import argparse
@@ -52,12 +54,19 @@ LEFT_OUT = {
 }
 TOUR = ["dense.relay", "residual.relay"]
 PROGRAMS = ["tree_lstm.relay", "char_rnn.relay"]
+# Processors, and the length of SVE's vectors in bits; those of NEON have 128.
+VECTORS = {"armv8.2-a": 512, "armv8.6-a": 512, "sve-128": 128, "sve-256": 256, "sve-512": 512}
 # The bound of the class fp32 for networks of a few layers.
 TOLERANCE = 1e-4
 
 
 def emulated(cpu="max"):
     return ["qemu-aarch64", "-cpu", cpu, "-L", str(SYSROOT)]
+
+
+def with_vectors(bits):
+    """A processor whose vectors of SVE have this length."""
+    return ["qemu-aarch64", "-cpu", f"max,sve-default-vector-length={bits // 8}"]
 
 
 def must(command, timeout=900, **options):
@@ -110,6 +119,15 @@ def mlp(path):
         nodes.append(helper.make_node("Relu" if i < 2 else "Identity", [f"p{i}"], [f"r{i}" if i < 2 else "logits"]))
         x = f"r{i}"
     write(path, nodes, weights, (1, 784))
+
+
+def quantised(model, folder):
+    """The network with int8 values and weights."""
+    images, out = folder / "images.npz", folder / f"{model.stem}_int8.relay"
+    np.savez(images, image=np.random.default_rng(2).standard_normal((4, 784)).astype(np.float32))
+    words = ["--data", images, "--keep-float", "never", "--time", "0", "-o", out]
+    must([HERE, "quantize", model, *words], cwd=ROOT)
+    return out
 
 
 def write(path, nodes, weights, shape):
@@ -181,6 +199,23 @@ def runner(model, folder):
     return f"{program.stat().st_size >> 10} KiB; {compare(got, here, exact=False)} from this machine"
 
 
+def vectors(model, folder):
+    program = BUILD / "bin/relay-run"
+    here = folder / f"{model.stem}.here.npz"
+    must([HERE, "run", model, "--output", here, "--no-cache"], cwd=ROOT)
+    said = []
+    for target, bits in VECTORS.items():
+        made, got = folder / f"{model.stem}.{target}.rart", folder / f"{model.stem}.{target}.npz"
+        must([HERE, "compile", model, "--target", target, "--strict", "-o", made], cwd=ROOT)
+        must([*with_vectors(bits), program, made, "--output", got, "--threads", "1"], cwd=ROOT)
+        said.append(f"{target}: {compare(got, here, exact=False)}")
+        if target.startswith("sve"):
+            other = [*with_vectors(1024), program, made]
+            done = subprocess.run([str(word) for word in other], capture_output=True, text=True)
+            assert done.returncode == 1 and f"lacks sve-bits-{bits}" in done.stderr, done.stderr
+    return ", ".join(said)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default=".*", help="regular expression of names")
@@ -197,6 +232,8 @@ def main():
         checks |= {f"run.{m.stem}": lambda m=m: run(m, folder) for m in [*tour, *networks, *programs]}
         checks |= {f"artifact.{m.stem}": lambda m=m: artifact(m, folder) for m in [*tour, *networks]}
         checks |= {f"runner.{m.stem}": lambda m=m: runner(m, folder) for m in [*tour, *networks]}
+        checks |= {f"vectors.{m.stem}": lambda m=m: vectors(m, folder) for m in [*tour, *networks]}
+        checks["vectors.mlp_int8"] = lambda: vectors(quantised(networks[0], folder), folder)
         chosen = {name: check for name, check in checks.items() if re.fullmatch(options.only, name)}
         for name, check in chosen.items():
             begin = time.monotonic()

@@ -13,6 +13,9 @@ constexpr const char* c_project_target = "portable";
 // The compilation for a C project: nothing is run, and calls do not wait for each other.
 void prepare_for_c(Options& options);
 
+// The sizes of the L2 cache that compilations for a limited workspace assume one after the other, by the limit.
+constexpr double cache_shares[] = {0.5, 0.375, 0.25, 0.125};
+
 // not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
 Status check_c_project(const Compiled& compiled, const c_project::Options& options);
 

@@ -12,6 +12,7 @@
 #include "relay/driver/kernel_store.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
+#include "relay/exec/artifact_target.h"
 #include "relay/exec/device_code.h"
 #include "relay/exec/signature.h"
 #include "relay/exec/sizes.h"
@@ -175,10 +176,6 @@ Result<build::LoweredProgram> lower_program(const ir::Module& module, const buil
                                .trace = options.passes.trace});
 }
 
-static runtime::ArtifactTarget artifact_target(const TargetDesc& target) {
-  return {target.name, target.triple, target.cpu, target.features};
-}
-
 // Counts the calls of each kernel in a run, and the accesses of those on devices.
 static void count_calls(const exec::Built& built, std::span<const lower::LoweredFunction> lowered,
                         CompileReport& report) {
@@ -221,7 +218,7 @@ static void count_copies(const runtime::Program& program, CompileReport& report)
   for (auto& [memories, row] : rows) report.copies.push_back(std::move(row));
 }
 
-Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(artifact_target(target)); }
+Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(exec::artifact_target(target)); }
 
 static Result<exec::BuildOptions> build_options(const Options& options) {
   exec::BuildOptions build{.target = options.lower.target,

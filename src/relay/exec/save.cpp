@@ -1,5 +1,6 @@
 // Artifacts of built programs.
 #include "relay/codegen/device_backend.h"
+#include "relay/exec/artifact_target.h"
 #include "relay/exec/build.h"
 #include "relay/exec/device_code.h"
 
@@ -19,7 +20,7 @@ Status save(const Built& built, const BuildOptions& options, std::vector<runtime
   RELAY_ASSIGN(std::string code, target_backend(options)->emit(built.kernels, functions, codegen::CodeForm::Artifact));
   runtime::Artifact artifact;
   artifact.producer = "relay";
-  artifact.target = {options.target.name, options.target.triple, options.target.cpu, options.target.features};
+  artifact.target = artifact_target(options.target);
   artifact.executor = built.program->is_graph() ? runtime::Executor::Graph
                       : functions               ? runtime::Executor::Aot
                                                 : runtime::Executor::Vm;

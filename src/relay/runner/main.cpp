@@ -4,6 +4,9 @@
 //   relay-run model.rart                                    random inputs, those of `relay run`
 //   relay-run model.rart --input image=cat.npy --output out.npz
 //   relay-run model.rart --repeat 100                       and the median time
+//   relay-run model.rart --measure 3                        the times of runs for 3 s, as JSON (relay bench --on)
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -23,6 +26,7 @@ struct Options {
   std::string model, output;
   std::vector<std::string> inputs;
   int threads = 0, repeat = 1;
+  double measure = 0;  // seconds; 0: `repeat` runs, and their results
 };
 
 Diagnostic wrong_input(std::string message, std::string help) {
@@ -80,7 +84,34 @@ Result<std::vector<Tensor>> make_inputs(const Options& options, const std::vecto
   return inputs;
 }
 
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+// Prints the times of all runs, in microseconds, the time until the first result, and the peak memory of the process.
+Status measure(const Options& options, runtime::Executable& executable, const std::vector<Tensor>& inputs,
+               Clock::time_point start) {
+  runtime::Report report;
+  RELAY_RETURN_IF_ERROR(executable.run(inputs, {.report = &report}));
+  const double ready_ms = milliseconds_since(start);
+  std::vector<double> us;
+  const Clock::time_point begin = Clock::now();
+  do {
+    const Clock::time_point one = Clock::now();
+    RELAY_RETURN_IF_ERROR(executable.run(inputs));
+    us.push_back(milliseconds_since(one) * 1e3);
+  } while (milliseconds_since(begin) < options.measure * 1e3);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::cout << format("{{\"threads\": {}, \"ready_ms\": {}, \"peak_bytes\": {}, \"us\": [{}]}}\n", report.threads,
+                      ready_ms, int64_t{usage.ru_maxrss} << 10, join(us, ", "));
+  return ok();
+}
+
 Status run(const Options& options) {
+  const Clock::time_point start = Clock::now();
   RELAY_ASSIGN(const std::shared_ptr<runtime::Executable> executable,
                runtime::load_executable(options.model, {.threads = options.threads}));
   RELAY_ASSIGN(const std::vector<Tensor> inputs, make_inputs(options, executable->inputs()));
@@ -88,13 +119,14 @@ Status run(const Options& options) {
     if (!port.is_tensor)
       return wrong_input(format("the result is {}", port.type),
                          "relay-run takes models whose results are tensors: use `relay run` or the C interface");
+  if (options.measure > 0) return measure(options, *executable, inputs, start);
   std::vector<double> milliseconds;
   std::vector<Tensor> outputs;
   runtime::Report report;
   for (int i = 0; i < options.repeat; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Clock::time_point begin = Clock::now();
     RELAY_ASSIGN(outputs, executable->run(inputs, {.report = &report}));
-    milliseconds.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+    milliseconds.push_back(milliseconds_since(begin));
   }
   input::NamedArrays arrays;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -121,6 +153,8 @@ int run_command_line(int argc, const char* const* argv) {
   app.add_option("--threads", options.threads, "The most threads that kernels use; 0: all cores")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--repeat", options.repeat, "Runs; the median of their times is printed")->check(CLI::PositiveNumber);
+  app.add_option("--measure", options.measure, "Seconds of runs; their times are printed as JSON, instead of results")
+      ->check(CLI::Range(0.01, 3600.0));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -5,6 +5,7 @@ import re
 import runpy
 
 import c_projects
+import mobilenet_v2
 import numpy as np
 import pytest
 from forms import each_nth
@@ -328,6 +329,28 @@ def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_pat
     assert "the limit is 65536" in said and "the peak is step" in said
     assert re.search(r"\d{5,} bytes from step \d+, \w+, to step \d+", said), said
     assert not (tmp_path / "project").exists()
+
+
+@pytest.mark.parametrize(
+    "size, limit, too_little",
+    [(48, "24K", "12K"), pytest.param(144, "128K", "96K", marks=pytest.mark.slow)],
+)
+def test_layers_slide_over_rows_to_need_less_memory(tmp_path, size, limit, too_little):
+    model = mobilenet_v2.quantised(tmp_path, size, 0.35)
+
+    def project(name, *options):
+        folder = c_projects.write(model, tmp_path / name, *options)
+        assert "model: ok" in c_projects.self_test(folder)
+        return workspace_of(folder), folder
+
+    most, unlimited = project("unlimited")
+    bytes_needed, limited = project("limited", "--memory-limit", limit)
+    assert bytes_needed <= int(limit[:-1]) << 10 < most
+    # The same bits: the recorded inputs and outputs.
+    assert (unlimited / "test_vectors.h").read_text() == (limited / "test_vectors.h").read_text()
+    words = ["compile", model, "--emit", "c-project", "-o", tmp_path / "refused", "--memory-limit", too_little]
+    said = fails("R0603", *words, timeout=300)
+    assert re.search(r"note: \d+ bytes from step \d+", said), said
 
 
 def test_arrays_that_do_not_fit_are_in_the_next_memory(tmp_path):

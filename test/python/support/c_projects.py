@@ -9,12 +9,6 @@ from dataclasses import dataclass, field
 from programs import cli
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion"]
-# The options of docs/c-projects.md for an emulated board with 4 MiB of flash and 4 MiB of RAM.
-CORTEX_M4 = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "--specs=picolibc.specs"]
-BOARD = [
-    "--oslib=semihost", "--crt0=hosted", "-Wl,--defsym=__flash=0x0,--defsym=__flash_size=0x400000",
-    "-Wl,--defsym=__ram=0x20000000,--defsym=__ram_size=0x400000,--defsym=__stack_size=0x8000",
-]  # fmt: skip
 
 
 @dataclass
@@ -34,6 +28,21 @@ def _linux(triple, emulator):
     return Toolchain([f"{triple}-gcc", *rounds], [emulator], ["-static"])
 
 
+def _board(compiler, cpu, emulator, machine, flash, ram, kib):
+    """A processor without an operating system. `flash`, `ram`: their addresses; `kib`: of each."""
+    link = [
+        "--oslib=semihost", "--crt0=hosted", f"-Wl,--defsym=__flash={flash},--defsym=__flash_size={kib << 10}",
+        f"-Wl,--defsym=__ram={ram},--defsym=__ram_size={kib << 10},--defsym=__stack_size=0x8000",
+    ]  # fmt: skip
+    run = [emulator, "-M", *machine.split(), "-display", "none", "-serial", "null"]
+    run += ["-semihosting-config", "enable=on,target=native", "-kernel"]
+    return Toolchain([f"{compiler}-gcc", *cpu.split(), "--specs=picolibc.specs"], run, link, batch=40)
+
+
+def _arm_board(cpu, machine, kib=4096):
+    return _board("arm-none-eabi", f"-mthumb {cpu}", "qemu-system-arm", machine, "0x0", "0x20000000", kib)
+
+
 HOST = {"gcc": Toolchain(["gcc"]), "clang": Toolchain(["clang-22"])}
 EMULATED = {
     "aarch64": _linux("aarch64-linux-gnu", "qemu-aarch64"),
@@ -41,15 +50,20 @@ EMULATED = {
     "riscv64": _linux("riscv64-linux-gnu", "qemu-riscv64"),
     "s390x": _linux("s390x-linux-gnu", "qemu-s390x"),  # big-endian
     "ppc64": _linux("powerpc64-linux-gnu", "qemu-ppc64"),  # big-endian
-    "cortex-m4": Toolchain(
-        ["arm-none-eabi-gcc", *CORTEX_M4],
-        ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-serial", "null",
-         "-semihosting-config", "enable=on,target=native", "-kernel"],
-        BOARD,
-        batch=40,
+    "cortex-m4": _arm_board("-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "mps2-an386"),
+}
+ALL = HOST | EMULATED
+# Processors of networks only (test/anywhere/count_instructions.py). There is no board with a Cortex-M0 and enough
+# memory, and a Cortex-M3 runs its code.
+BOARDS = {
+    "cortex-m0": _arm_board("-mcpu=cortex-m0 -mfloat-abi=soft", "mps2-an385"),
+    "cortex-m4": EMULATED["cortex-m4"],
+    "cortex-m55": _arm_board("-mcpu=cortex-m55 -mfloat-abi=hard", "mps3-an547", kib=512),
+    "rv32": _board(
+        "riscv64-unknown-elf", "-march=rv32imac -mabi=ilp32 -mcmodel=medany", "qemu-system-riscv32", "virt -bios none",
+        "0x80000000", "0x80400000", 4096,
     ),
 }  # fmt: skip
-ALL = HOST | EMULATED
 
 
 def run(*words, cwd=None, timeout=600):

@@ -102,9 +102,9 @@ std::string CHelpers::unary(UnaryOp op, DType t) {
 
 std::string CHelpers::to_integer(DType t, DType from) {
   const bool is_signed = t.code == DType::Code::Int;
-  const DType taken = !dialect_.has_double && from != DType::float64() ? DType::float32() : DType::float64();
+  const DType taken = from == DType::float64() ? from : DType::float32();  // whose powers of two are exact, too
   const int at = t.bits == 8 ? 0 : t.bits == 16 ? 1 : t.bits == 32 ? 2 : 3;
-  const std::string name = format("relay_to_{}{}", suffix(t), dialect_.has_double ? "" : "_of_" + suffix(taken));
+  const std::string name = format("relay_to_{}_of_{}", suffix(t), suffix(taken));
   std::string body = dialect_.to_integer;
   for (const auto& [mark, value] : {std::pair{"$L", std::string(is_signed ? dialect_.least[at] : "0")},
                                     {"$G", is_signed ? dialect_.greatest[at] : dialect_.unsigned_greatest[at]},

@@ -48,7 +48,7 @@ const Dialect c99{
     .from_bits = "$R v; memcpy(&v, &b, sizeof v); return v;",
     .multiply_add = "\n#ifdef RELAY_FMA\n  return fma$f(a, b, c);\n#else\n  return a * b + c;\n#endif\n",
     .to_integer =
-        "\n  if (isnan(v)) return 0;\n  if (v <= (double)$L) return $L;\n  if (v >= ldexp(1, $E)) return "
+        "\n  if (isnan(v)) return 0;\n  if (v <= ($T)$L) return $L;\n  if (v >= ($T)ldexp(1, $E)) return "
         "$G;\n  return ($R)v;\n",
 };
 

@@ -39,6 +39,14 @@ KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& targe
       b_(context_),
       values_(b_, target) {}
 
+// Vectors of fixed length are in SVE's registers if their length is known. LLVM counts it in units of 128 bits.
+static void set_vector_length(llvm::Function& function, const TargetDesc& target) {
+  constexpr int unit = 16;  // bytes
+  if (std::find(target.features.begin(), target.features.end(), "+sve") == target.features.end()) return;
+  const unsigned length = static_cast<unsigned>(target.vector_bytes / unit);
+  function.addFnAttr(llvm::Attribute::getWithVScaleRangeArgs(function.getContext(), length, length));
+}
+
 void KernelEmitter::create_function(std::span<Type* const> params, const std::string& name) {
   llvm::FunctionType* type = llvm::FunctionType::get(b_.getVoidTy(), {params.data(), params.size()}, false);
   function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module_);
@@ -48,6 +56,7 @@ void KernelEmitter::create_function(std::span<Type* const> params, const std::st
   for (const std::string& f : target_.features) features += (features.empty() ? "" : ",") + f;
   function_->addFnAttr("target-cpu", target_.cpu);
   function_->addFnAttr("target-features", features);
+  set_vector_length(*function_, target_);
 }
 
 void KernelEmitter::run() {

@@ -40,6 +40,7 @@ struct BenchOptions : ModelOptions {
   double seconds = 3;
   bool json = false;
   std::optional<int64_t> random_net;
+  std::string on, runner, ssh_config;  // another machine
 };
 
 // The subject of a benchmark: a compiled model and its inputs.
@@ -417,6 +418,9 @@ static Status bench(const BenchOptions& options) {
 
 // A temporary folder.
 struct Scratch {
+  explicit Scratch(std::string folder) : path(std::move(folder)) {}
+  Scratch(Scratch&& other) noexcept : path(std::exchange(other.path, {})) {}
+  Scratch& operator=(Scratch&&) = delete;
   std::string path;
   ~Scratch() {
     std::error_code ignored;
@@ -424,17 +428,98 @@ struct Scratch {
   }
 };
 
+static Result<Scratch> scratch_folder() {
+  char folder[] = "/tmp/relay-bench-XXXXXX";
+  if (mkdtemp(folder)) return Scratch{folder};
+  return Diagnostic{DiagnosticKind::file_not_found,
+                    format("{} cannot be made: {}", folder, std::strerror(errno)),
+                    {},
+                    {},
+                    {},
+                    "check that /tmp is writable and has room"};
+}
+
+// The runner that is copied: --runner, or relay-run next to this program.
+static Result<std::string> runner_of(const BenchOptions& options) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string path = options.runner.empty() ? (self.parent_path() / "relay-run").string() : options.runner;
+  if (std::filesystem::exists(path, error)) return path;
+  return Diagnostic{DiagnosticKind::file_not_found,
+                    format("there is no runner {}", path),
+                    {},
+                    {},
+                    {},
+                    "build relay-run for that machine, and name it: --runner build/aarch64/bin/relay-run"};
+}
+
+// The arguments of relay/tools/remote_bench.py. Compiles the model into the folder unless it is an artifact.
+static Result<std::vector<std::string>> remote_arguments(const BenchOptions& options, const std::string& folder) {
+  RELAY_ASSIGN(const std::string runner, runner_of(options));
+  RELAY_ASSIGN(const driver::ModelForm form, driver::form_of(options.model));
+  driver::Model model;
+  std::string artifact = options.model;
+  if (form == driver::ModelForm::Artifact) {
+    driver::RunOptions unloaded;
+    unloaded.make_executable = false;  // it is for the other machine
+    RELAY_RETURN_IF_ERROR(driver::load_artifact(model, options.model, unloaded));
+    model.form = form;
+  } else {
+    RELAY_ASSIGN(model, load(options));
+    RELAY_ASSIGN(driver::Options compilation, compile_options(options, model.output_names));
+    compilation.run.make_executable = false;
+    RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
+    print_notes(compiled.report);
+    artifact = folder + "/model.rart";
+    RELAY_RETURN_IF_ERROR(driver::save(compiled, driver::FileForm::Artifact, artifact));
+  }
+  std::vector<std::string> words{options.on, runner, artifact, format("{}", options.seconds)};
+  words.push_back(options.thread_counts.empty() ? "0" : format("{}", join(options.thread_counts, ",")));
+  if (!options.ssh_config.empty()) words.insert(words.end(), {"--ssh-config", options.ssh_config});
+  RELAY_ASSIGN(const std::vector<input::Port> ports, input::input_ports(model.types()));
+  RELAY_ASSIGN(input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.types()));
+  RELAY_ASSIGN(const std::vector<Tensor> tensors, input::tensors_of(inputs.values));
+  input::NamedArrays arrays;
+  for (size_t i = 0; i < ports.size(); ++i) arrays.emplace_back(ports[i].name, tensors[i]);
+  RELAY_RETURN_IF_ERROR(input::write_npz(folder + "/inputs.npz", arrays));
+  words.insert(words.end(), {"--input", folder + "/inputs.npz"});
+  return words;
+}
+
+// Measures on another machine. Its other engines are not measured.
+static Status bench_on(const BenchOptions& options) {
+  if (!options.vs.empty() || options.random_net)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--on measures a model on another machine, where no other engine is started",
+                      {},
+                      {},
+                      {},
+                      "leave out --vs and --random-net"};
+  RELAY_ASSIGN(const Scratch scratch, scratch_folder());
+  RELAY_ASSIGN(const std::vector<std::string> words, remote_arguments(options, scratch.path));
+  RELAY_ASSIGN(const std::string said, measure::run_package_file(options.program, "remote_bench.py", words));
+  const Json rows = Json::parse(said);  // which remote_bench.py has checked
+  std::vector<Measured> all;
+  for (const Json& row : rows) {
+    Measured m{.threads = row["threads"], .rows = {}, .rounds = {}, .jitter = std::nan("")};
+    m.rows.push_back({.name = "relay",
+                      .version = "relay",
+                      .times = {"relay", {}, row["us"].get<std::vector<double>>()},
+                      .ready_ms = row["ready_ms"],
+                      .peak_bytes = row["peak_bytes"]});
+    all.push_back(std::move(m));
+  }
+  if (options.json)
+    print_json(options, all);
+  else
+    print(all);
+  print_message(format("measured on {}", options.on));
+  return ok();
+}
+
 // The batch stays symbolic in the model; the inputs determine it.
 static Status bench_random_net(BenchOptions options) {
-  char folder[] = "/tmp/relay-net-XXXXXX";
-  if (!mkdtemp(folder))
-    return Diagnostic{DiagnosticKind::file_not_found,
-                      format("{} cannot be made: {}", folder, std::strerror(errno)),
-                      {},
-                      {},
-                      {},
-                      "check that /tmp is writable and has room"};
-  Scratch scratch{folder};
+  RELAY_ASSIGN(const Scratch scratch, scratch_folder());
   RELAY_ASSIGN(std::string said, measure::run_package_file(options.program, "random_net.py",
                                                            {std::to_string(*options.random_net), scratch.path}));
   Json net = Json::parse(said, nullptr, false);
@@ -453,13 +538,15 @@ static Status bench_random_net(BenchOptions options) {
 }
 
 void add_bench(CLI::App& app, SelectedVerb& selected) {
-  CLI::App* verb = add_verb(app, "bench", "Measure how fast a model runs, alone or next to other engines",
-                            "  relay bench model.onnx\n"
-                            "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
-                            "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 next to it\n"
-                            "  relay bench model.tflite --vs litert                or Keras, SavedModel: tensorflow\n"
-                            "  relay bench model.rart --time 10 --json\n"
-                            "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
+  CLI::App* verb =
+      add_verb(app, "bench", "Measure how fast a model runs, alone or next to other engines",
+               "  relay bench model.onnx\n"
+               "  relay bench model.onnx --vs onnxruntime,openvino --threads 1,2\n"
+               "  relay bench model.onnx --vs torch,torch-compile     with model.pt2 next to it\n"
+               "  relay bench model.tflite --vs litert                or Keras, SavedModel: tensorflow\n"
+               "  relay bench model.rart --time 10 --json\n"
+               "  relay bench model.onnx --target cortex-a72 --on ssh://pi@board --runner build/aarch64/bin/relay-run\n"
+               "  relay bench --random-net 7 --vs onnxruntime         odd sizes, strides, groups");
   std::shared_ptr<BenchOptions> options = std::make_shared<BenchOptions>();
   options->program = selected.program;
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
@@ -476,12 +563,26 @@ void add_bench(CLI::App& app, SelectedVerb& selected) {
       ->check(CLI::Range(0.01, 3600.0));
   verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`")->type_name("NAME=WHAT");
   verb->add_flag("--json", options->json, "Print the figures as JSON");
+  verb->add_option("--on", options->on,
+                   "Measure on another machine, which needs an SSH server and nothing of Relay: the runner and the "
+                   "compiled model are copied there. Name its processor with --target")
+      ->type_name("ssh://[USER@]HOST[:PORT]");
+  verb->add_option("--runner", options->runner,
+                   "With --on: the static relay-run for that machine. Default: the one next to this program")
+      ->type_name("FILE");
+  verb->add_option("--ssh-config", options->ssh_config,
+                   "With --on: the configuration file of ssh, instead of the user's")
+      ->type_name("FILE");
   verb->get_option("MODEL")->required(false);
   CLI::Option* random = verb->add_option("--random-net", options->random_net, "Measure a random network instead");
   random->type_name("SEED")->excludes(verb->get_option("MODEL"))->excludes(verb->get_option("--shape"));
   verb->callback([options, verb, random, &selected] {
     if (verb->get_option("MODEL")->empty() && random->empty()) throw CLI::RequiredError("MODEL or --random-net");
-    selected.run = [options] { return options->random_net ? bench_random_net(*options) : bench(*options); };
+    selected.run = [options] {
+      return !options->on.empty()  ? bench_on(*options)
+             : options->random_net ? bench_random_net(*options)
+                                   : bench(*options);
+    };
   });
 }
 

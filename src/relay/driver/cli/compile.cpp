@@ -145,6 +145,30 @@ static Status write_package(const CompileVerbOptions& options, const driver::Mod
   return save_folder(options, compiled, written.package.files, written.package.sizes);
 }
 
+// Compiles and writes a C project or a package. If the workspace exceeds its limit, the model is compiled as for a
+// machine with so small a cache that less of an array between layers stays there. Layers then slide over its rows.
+static Status compile_folder(const CompileVerbOptions& options, driver::FileForm form, const driver::Model& model,
+                             driver::Options compilation, std::optional<Progress>& progress) {
+  const auto written = [&]() -> Status {
+    RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(model.module, compilation));
+    progress.reset();
+    if (!options.candidates.empty())
+      RELAY_RETURN_IF_ERROR(write_file(options.candidates, driver::tuning_json(compiled)));
+    RELAY_RETURN_IF_ERROR(form == driver::FileForm::CProject ? write_project(options, model, compiled)
+                                                             : write_package(options, model, compiled));
+    print_notes(compiled.report);
+    return ok();
+  };
+  const int64_t limit = options.project.memory_limit;
+  Status status = written();
+  for (const double share : driver::cache_shares) {
+    if (status || limit == 0 || status.errors()[0].kind != DiagnosticKind::out_of_memory) break;
+    compilation.lower.target.l2_bytes = static_cast<int64_t>(static_cast<double>(limit) * share);
+    status = written();
+  }
+  return status;
+}
+
 static Status compile_to_file(CompileVerbOptions options) {
   const driver::FileForm form =
       options.emit.empty() ? driver::form_for(options.output) : *driver::file_form(options.emit);
@@ -174,12 +198,11 @@ static Status compile_to_file(CompileVerbOptions options) {
                       {},
                       "leave out one of them"};
   if (options.aot) compilation.run.executor = runtime::Executor::Aot;
+  if (is_project) return compile_folder(options, form, model, std::move(compilation), progress);
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(model.module, compilation));
   progress.reset();
   print_notes(compiled.report);
   if (!options.candidates.empty()) RELAY_RETURN_IF_ERROR(write_file(options.candidates, driver::tuning_json(compiled)));
-  if (form == driver::FileForm::CProject) return write_project(options, model, compiled);
-  if (form == driver::FileForm::JsPackage) return write_package(options, model, compiled);
   double begin = measure::now();
   progress.emplace(format("compiling {}", options.model));  // the machine code
   RELAY_RETURN_IF_ERROR(driver::save(compiled, form, options.output));

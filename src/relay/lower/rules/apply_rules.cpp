@@ -124,6 +124,16 @@ struct Pair {
   std::string reduction, epilogue;
 };
 
+// True if the last stage of a region converts the one before it, and nothing else of the region, to a wider type.
+bool widens_only(const te::Tensors& region) {
+  if (region.size() < 3) return false;
+  const te::Tensor &last = region.back(), &narrow = region[region.size() - 2];
+  return narrow->dtype.bytes() < last->dtype.bytes() &&
+         std::ranges::none_of(
+             te::inputs(last),
+             [&](const te::Tensor& in) { return in != narrow && std::ranges::find(region, in) != region.end(); });
+}
+
 // Places: every reduction under its epilogue; expensive stages with several reading kernels are stored; the rest is
 // inlined.
 std::vector<Pair> place_stages(ScheduleDraft& draft) {
@@ -141,7 +151,9 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
   for (size_t i = stages.size(); i-- > 0;) {
     const te::Tensor& t = stages[i];
     if (t->is_placeholder() || t->combiner == te::Combiner::None) continue;
-    const te::Tensors region = pointwise_region(primary, t, claimed);
+    te::Tensors region = pointwise_region(primary, t, claimed);
+    // Rows between merged groups are stored as narrow as they are; the next group widens them.
+    while (draft.form.is_merged() && region.back() != draft.outputs()[0] && widens_only(region)) region.pop_back();
     claimed.insert(region.back()->name);
     for (size_t k = 1; k + 1 < region.size(); ++k) between.insert(region[k]->name);
     pairs.push_back({t->name, region.back()->name});

@@ -20,6 +20,7 @@
 #include "relay/runtime/functions/elf_image.h"
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
+#include <sys/prctl.h>
 #endif
 
 namespace relay::runtime {
@@ -112,6 +113,9 @@ const std::map<std::string, bool>& machine_features() {
     for (const FeatureName& f : known_features) found[f.name] = flags.contains(f.flag);
 #elif defined(__aarch64__)
     for (const FeatureName& f : known_features) found[f.name] = (::getauxval(f.vector) & f.bit) != 0;
+    // Code with SVE is for one length of its vectors.
+    const int length = found["sve"] ? ::prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK : 0;  // bytes
+    for (const int bits : {128, 256, 512}) found[format("sve-bits-{}", bits)] = length * 8 == bits;
 #endif
     return found;
   }();

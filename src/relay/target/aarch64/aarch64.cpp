@@ -16,7 +16,8 @@ namespace relay::target {
 
 // The rows named after a version of the architecture are for processors without one of their own. neoverse-n1 has
 // LLVM's name of the core that it is made from: LLVM's schedule for its own name begins loads too early, so that the
-// sums of a convolution are moved between registers and to the stack.
+// sums of a convolution are moved between registers and to the stack. Code with SVE is for one length of its vectors;
+// the figures are those of neoverse-n1, and for 512 bits those of A64FX.
 static const Row rows[] = {
     {"armv8-a", "generic", "neon", 16, 1, 1.8, 34, 34, 22.7, 64, 64, 44.8, 32, 1024, 1024, 20, 8, 4},
     {"armv8.2-a", "generic", "neon fullfp16 dotprod", 16, 2, 2.5, 7, 7, 14.2, 7, 7, 23.6, 64, 1024, 8192, 50, 20, 12},
@@ -30,11 +31,18 @@ static const Row rows[] = {
      1024, 32768, 70, 25, 16},
     {"neoverse-v2", "neoverse-v2", "neon fullfp16 dotprod bf16 i8mm", 16, 4, 2.8, 5, 4.5, 7.1, 7, 7.5, 11, 64, 2048,
      36864, 80, 30, 20},
+    {"sve-128", "generic", "neon fullfp16 sve", 16, 2, 2.5, 7, 7, 14.2, 7, 7, 23.6, 64, 1024, 32768, 50, 20, 12},
+    {"sve-256", "generic", "neon fullfp16 sve", 32, 2, 2.5, 14, 14, 14.2, 14, 14, 23.6, 64, 1024, 32768, 50, 20, 12},
+    {"sve-512", "generic", "neon fullfp16 sve", 64, 2, 2.2, 28, 28, 14.2, 28, 28, 23.6, 64, 8192, 32768, 50, 20, 12},
     {"apple-m1", "apple-m1", "neon fullfp16 dotprod", 16, 4, 3.2, 2, 2, 8, 2, 2, 12, 128, 3072, 8192, 100, 60, 50},
 };
 
 static Result<TargetDesc> row_of(std::string_view text) {
-  return describe_row(rows, "64-bit ARM", "aarch64-unknown-linux-gnu", text);
+  RELAY_ASSIGN(TargetDesc t, describe_row(rows, "64-bit ARM", "aarch64-unknown-linux-gnu", text));
+  // NEON multiplies by a lane of a register; SVE needs registers for numbers that are the same for all lanes.
+  constexpr int for_broadcasts = 2;
+  if (starts_with(t.name, "sve-")) t.vector_registers -= for_broadcasts;
+  return t;
 }
 
 #if defined(__aarch64__)
@@ -83,9 +91,12 @@ static Result<TargetDesc> native() {
   if (!row)
     row = has("i8mm") && has("bf16") ? "armv8.6-a" : has("dotprod") && has("fullfp16") ? "armv8.2-a" : "armv8-a";
   RELAY_ASSIGN(TargetDesc t, row_of(row));
-  // LLVM enables features by a processor's name, which a virtual machine may lack.
+  // LLVM enables features by a processor's name, which a virtual machine may lack. Rows of real processors do without
+  // SVE.
   t.features.clear();
-  for (const auto& [feature, is_here] : features) t.features.push_back((is_here ? "+" : "-") + feature);
+  for (const auto& [feature, is_here] : features)
+    if (!starts_with(feature, "sve-bits"))
+      t.features.push_back((is_here && !starts_with(feature, "sve") ? "+" : "-") + feature);
   set_instructions(t);
   read_caches(t);
   t.cores = available_cores();

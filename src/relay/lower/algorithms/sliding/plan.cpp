@@ -12,31 +12,55 @@ namespace relay::lower {
 
 namespace {
 
-enum class Form : uint8_t { Other, Pointwise, Window };
+// Map: no sums. Convolution: a window with its own channels; only of integers.
+enum class Form : uint8_t { Other, Map, Pointwise, Window, Convolution };
 
 struct Candidate {
   Form form = Form::Other;
-  int data = -1;          // Window: the array that it slides over
+  int data = -1;          // Window, Convolution: the array that it slides over
   int64_t window = 1;     // rows
   int64_t stride = 1;     // of rows
   double flops = 0;       // multiply-adds
   int64_t row_bytes = 0;  // of the result
+  bool integers = false;  // sums of them
   int64_t rows = 0;
 };
+
+// True for sums of floats, and for sums of integers that are computed as they are written: instructions for narrow
+// numbers give groups other stages.
+bool slides(const te::TensorNode& sum, const TargetDesc& target) {
+  return sum.dtype == DType::float32() || (sum.dtype == DType::int32() && target.instructions.empty());
+}
+
+// A group without sums whose result has rows of constant size.
+Candidate map_candidate(const Group& g) {
+  Candidate c;
+  if (g.form.schedule || g.when >= 0 || g.te.outputs.size() != 1 || g.te.outputs[0]->shape.size() != 4) return c;
+  for (const te::Tensor& t : te::topological(g.te.outputs))
+    if (t->is_program() || t->combiner != te::Combiner::None) return c;
+  const te::TensorNode& out = *g.te.outputs[0];
+  c.rows = extent_or(out.axes[2], 0);
+  const int64_t bytes = static_cast<int64_t>(elements_or(out, 0)) * out.dtype.bytes();
+  if (c.rows == 0 || bytes == 0) return c;
+  c.row_bytes = bytes / extent_or(out.axes[0], 1) / c.rows;
+  c.form = Form::Map;
+  return c;
+}
 
 Candidate candidate(const Group& g, const TargetDesc& target) {
   Candidate c;
   if (g.form.schedule || g.when >= 0 || !g.prefers_channels_last || g.te.outputs.size() != 1) return c;
   std::optional<StageFacts> facts = only_reduction_facts(g.te.outputs);
-  if (!facts || facts->stage->axes.size() != 4 || facts->stage->dtype != DType::float32()) return c;
+  if (!facts || facts->stage->axes.size() != 4) return c;
+  if (!slides(*facts->stage, target)) return c;
   const te::TensorNode& r = *facts->stage;
   int64_t results = 1, terms = 1;
   for (const te::Axis& a : r.axes) results *= extent_or(a, 0);
   for (const te::Axis& a : r.reduce_axes) terms *= extent_or(a, 0);
   if (results * terms == 0) return c;  // unknown sizes
   c.flops = static_cast<double>(results * terms);
-  c.rows = extent_or(r.axes[2], 0);
-  c.row_bytes = results / extent_or(r.axes[0], 1) / c.rows * r.dtype.bytes();
+  c.rows = extent_or(r.axes[2], 0), c.integers = !r.dtype.is_float();
+  c.row_bytes = results / extent_or(r.axes[0], 1) / c.rows * g.te.outputs[0]->dtype.bytes();
   if (!facts->contraction) return c;
   auto owns = [&](const std::set<std::string>& own, const std::set<std::string>& other) {
     return std::any_of(r.axes.begin(), r.axes.end(),
@@ -46,7 +70,7 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
   if (both && !facts->window &&
       stays_in_l2(target, static_cast<double>(terms * extent_or(r.axes[1], 0) * r.dtype.bytes())))
     c.form = Form::Pointwise;
-  if (both || !facts->window || !facts->grouped.empty()) return c;
+  if ((both && r.dtype != DType::int32()) || !facts->window || !facts->grouped.empty()) return c;
   // Along the rows: o * stride + k.
   const std::string& y = r.axes[2].var->name;
   for (const LoadFact& l : facts->loads)
@@ -55,10 +79,10 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
         c.stride = index->at(y);
         for (const te::Axis& k : r.reduce_axes)
           if (index->count(k.var->name)) c.window = (extent_or(k, 1) - 1) * index->at(k.var->name) + 1;
-        c.form = Form::Window;
+        c.form = both ? Form::Convolution : Form::Window;
         for (const te::Tensor& in : te::topological({l.tensor}))  // it may be padded
           for (size_t p = 0; p < g.params.size(); ++p)
-            if (in == g.te.params[p]) c.data = g.params[p];
+            if (in == g.te.params[p] && in->shape.size() == r.axes.size()) c.data = g.params[p];
       }
   return c;
 }
@@ -77,7 +101,8 @@ double additions_beside_sums(const Group& g, const TargetDesc& target) {
   });
 }
 
-// A window, the producer of its data, if that can be joined, and the reader of its results.
+// A window, the producer of its data, if that can be joined, and the reader of its results. A convolution is its own
+// last group.
 struct Found {
   std::optional<size_t> first;
   size_t last = 0;
@@ -89,18 +114,26 @@ struct Steps {
   static std::optional<Found> match(const Site& site) {
     const std::vector<Group>& groups = site.plan.groups;
     Found found;
-    auto is_pointwise = [&](size_t g, Candidate& c) {
-      c = candidate(groups[g], site.options.target);
-      return c.form == Form::Pointwise;
-    };
     found.window = candidate(site.group(), site.options.target);
-    if (found.window.form != Form::Window) return std::nullopt;
-    const std::optional<size_t> last = site.uses.only_reader(site.group().outputs[0]);
-    if (!last || !is_pointwise(*last, found.of_last)) return std::nullopt;
-    found.last = *last, found.first = site.uses.writer(found.window.data);
-    if (found.first && (site.uses.only_reader(found.window.data) != site.at ||
-                        !read_once(site.group(), found.window.data) || !is_pointwise(*found.first, found.of_first)))
-      found.first.reset();
+    const bool is_convolution = found.window.form == Form::Convolution;
+    if (!is_convolution && found.window.form != Form::Window) return std::nullopt;
+    found.last = site.at, found.of_last = found.window;
+    if (!is_convolution) {
+      const std::optional<size_t> last = site.uses.only_reader(site.group().outputs[0]);
+      if (!last) return std::nullopt;
+      found.last = *last, found.of_last = candidate(groups[*last], site.options.target);
+      if (found.of_last.form != Form::Pointwise) return std::nullopt;
+    }
+    found.first = site.uses.writer(found.window.data);
+    if (found.first) {
+      found.of_first =
+          is_convolution ? map_candidate(groups[*found.first]) : candidate(groups[*found.first], site.options.target);
+      const Form form = found.of_first.form;
+      if (site.uses.only_reader(found.window.data) != site.at || !read_once(site.group(), found.window.data) ||
+          (form != Form::Map && form != Form::Pointwise && form != Form::Convolution))
+        found.first.reset();
+    }
+    if (is_convolution && !found.first) return std::nullopt;
     if (found.first) found.additions_of_first = additions_beside_sums(groups[*found.first], site.options.target);
     return found;
   }
@@ -112,12 +145,14 @@ struct Steps {
       const double bytes = static_cast<double>(c.row_bytes * c.rows);
       if (bytes > static_cast<double>(part_of_l2(target, 1))) saved += 2 * beyond_l2_ns(target, bytes);
     };
-    passes(found.window);
+    if (found.window.form == Form::Window) passes(found.window);
     if (found.first) {
       const Candidate& c = found.of_first;
       passes(c);
-      if (!stays_in_l2(target, static_cast<double>(c.row_bytes * (found.window.window + 2) + found.window.row_bytes)))
-        return std::nullopt;
+      const int64_t ring = c.row_bytes * (found.window.window + 2) + found.window.row_bytes;
+      // Rows of integers are also kept to need less memory.
+      const bool is_small = found.window.integers && ring <= c.row_bytes * c.rows / 2;
+      if (!is_small && !stays_in_l2(target, static_cast<double>(ring))) return std::nullopt;
       const int64_t rows = rows_a_task(found.of_last.rows, target);
       cost += (multiply_adds_ns(target, c.flops) + operations_ns(target, found.additions_of_first)) *
               static_cast<double>(found.window.window - found.window.stride) /
@@ -130,10 +165,12 @@ struct Steps {
   static bool rewrite(Site& site, const Found& found, const Gain& gain) {
     std::vector<Group>& groups = site.plan.groups;
     Group window = found.first ? fused(groups[*found.first], site.group()) : site.group();
-    groups[found.last] = fused(window, groups[found.last]);
+    const bool is_convolution = found.window.form == Form::Convolution;
+    groups[found.last] = is_convolution ? std::move(window) : fused(window, groups[found.last]);
     groups[found.last].form.schedule = &sliding_schedule;
+    groups[found.last].form.stages = SlidingForm{.window_is_last = is_convolution};
     groups[found.last].form.gain = gain;
-    site.merged[site.at] = true;
+    if (!is_convolution) site.merged[site.at] = true;
     if (found.first) site.merged[*found.first] = true;
     return true;
   }

@@ -31,16 +31,19 @@ int64_t rows_a_task(int64_t rows, const TargetDesc& target) {
 
 // Moves nothing if their loops have another form.
 static bool move_into_rows(ScheduleDraft& draft) {
-  // The roots that depend on a reduction of this group, in the order of computation; the last is the result.
+  const bool window_is_last = draft.form.as<SlidingForm>().window_is_last;
+  // The roots that depend on a reduction of this group, or are the padded data of the only one, in the order of
+  // computation; the last is the result.
   std::set<const te::TensorNode*> computed;
   te::Tensors chain;
   for (const te::Tensor& t : draft.stages()) {
     if (t->is_placeholder()) continue;
-    bool depends = t->combiner != te::Combiner::None;
+    const bool is_root = draft.schedule.stages[t->name].place == Place::Root;
+    bool depends = t->combiner != te::Combiner::None || (window_is_last && is_root && guarded(*t));
     for (const te::Tensor& in : te::inputs(t)) depends |= computed.count(in.get()) > 0;
     if (!depends) continue;
     computed.insert(t.get());
-    if (draft.schedule.stages[t->name].place == Place::Root) chain.push_back(t);
+    if (is_root) chain.push_back(t);
   }
   if (chain.size() < 2 || chain.back() != draft.outputs()[0]) return false;
   std::vector<int> row_loops;
@@ -71,7 +74,8 @@ static bool move_into_rows(ScheduleDraft& draft) {
     for (Loop& l : s.loops)
       if (l.kind == LoopKind::Parallel) l.kind = LoopKind::Serial;
     s.place = Place::At, s.storage = Storage::Scratch, s.consumer = last->name, s.level = level;
-    const bool is_ring = i + 3 == chain.size(), behind_ring = i + 3 < chain.size();
+    const size_t behind = i + (window_is_last ? 2 : 3);
+    const bool is_ring = behind == chain.size(), behind_ring = behind < chain.size();
     if (is_ring) s.ring = chain[i]->axes[2].var->name;
     if (!behind_ring) continue;
     const te::Tensor& ring = chain[i + 1];

@@ -2,6 +2,9 @@
 // depthwise one, possibly behind another pointwise one (an inverted residual block; MobileNet). The arrays between them
 // are wider than the input and the result. If they do not fit in the L2 cache, writing and reading them costs more than
 // the arithmetic that is repeated where tasks meet.
+//
+// Integers on machines without instructions for them also slide over the results of a group without sums, such as a
+// quantised image in front of the first convolution.
 #pragma once
 
 #include "relay/lower/rules/form.h"
@@ -9,6 +12,11 @@
 #include "relay/machine/target_desc.h"
 
 namespace relay::lower {
+
+// GroupForm::stages of such a group.
+struct SlidingForm {
+  bool window_is_last = false;  // no pointwise convolution follows
+};
 
 // Rows of the last stage's results per task of such a kernel.
 int64_t rows_a_task(int64_t rows, const TargetDesc& target);
