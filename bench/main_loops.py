@@ -30,7 +30,7 @@ MULTIPLY_ADDS = [
     (r"bfmmla\s+v\d+\.4s", 16),
     (r"f32x4\.mul\b", 4),
 ]
-# Of a vector register of SVE or RISC-V, for each of its float32 lanes.
+# Multiply-adds for each float32 lane of a vector register of SVE or RISC-V.
 FOR_EACH_LANE = [(r"vf(macc|madd|nmsac|mul)\.v[vf]", 1), (r"fm(la|ad|ls|sb)\s+z\d+\.s", 1)]
 STACK = re.compile(r"\[(sp|x29)\b|\((sp|s0)\)")
 JUMP = re.compile(r"(?:b\.?\w*|cbn?z|tbn?z|bne|beq|blt|bge|bltu|bgeu|bnez|beqz|j)\b.*?(\.L\w+)\s*$")

@@ -79,7 +79,8 @@ struct Instruction {
   int8_t pad = 0;
 
   // Multiply and Vector: the first rows, and loops, of which the last is the innermost.
-  bool clear = false;  // Multiply: a sum begins at 0 when all loops that leave its row unchanged are in their first iteration
+  bool clear =
+      false;  // Multiply: a sum begins at 0 when all loops that leave its row unchanged are in their first iteration
   int sum = 0, data = 0, weight = 0;
   std::array<Loop, loops> loop{};
 

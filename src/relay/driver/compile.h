@@ -21,8 +21,8 @@ struct PassReport {
 
 struct KernelReport {
   std::string name;
-  int64_t calls = 0;                 // per run
-  std::vector<std::string> nodes{};  // nodes of the model that these calls compute (provenance.h)
+  int64_t calls = 0;                            // per run
+  std::vector<std::string> nodes{};             // nodes of the model that these calls compute (provenance.h)
   std::optional<loop::AccessFigures> access{};  // of kernels on GPUs and other devices with threads
 };
 

@@ -5,9 +5,9 @@
 
 namespace relay::loop {
 
-// Figures of a GPU's memory that hold since 2010: 32 threads run in step; memory is moved in sectors of 32 bytes; shared
-// memory has 32 banks of 4 bytes, and an access of more than 4 bytes by each thread takes several turns
-// (CUDA C++ Programming Guide, compute capabilities).
+// Figures of a GPU's memory that hold since 2010 (CUDA C++ Programming Guide, compute capabilities): 32 threads run in
+// step; memory is moved in sectors of 32 bytes; shared memory has 32 banks of 4 bytes, and an access of more than 4
+// bytes by each thread takes several turns.
 inline constexpr int64_t warp_threads = 32, sector_bytes = 32, shared_banks = 32, bank_bytes = 4;
 
 struct AccessFigures {

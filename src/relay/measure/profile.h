@@ -70,8 +70,8 @@ void find_ceilings(Profile& profile, const Ceilings& measured, const Ceilings& d
 // The correlation of the kernels' estimated times with their measured ones. Unset with fewer than three kernels.
 std::optional<double> estimate_rank_correlation(const Profile& profile);
 
-// The last run, and one of the devices' operations, for chrome://tracing and ui.perfetto.dev: a JSON list of events with
-// times in microseconds.
+// The last run, and one of the devices' operations, for chrome://tracing and ui.perfetto.dev: a JSON list of events
+// with times in microseconds.
 std::string chrome_trace(const Profile& profile);
 
 }  // namespace relay::measure

@@ -21,9 +21,9 @@ enum class Sharing : uint8_t {
   Common,  // the same, but one scope if there are branches below the node: the innermost around all that use it
 };
 
-// A node belongs to each scope that uses it, except for scopes inside another such scope. A node that every branch of an
-// `if` or `match` uses belongs to the enclosing scope, which computes it before branching. Nodes with effects stay in the
-// branches.
+// A node belongs to each scope that uses it, except for scopes inside another such scope. A node that every branch of
+// an `if` or `match` uses belongs to the enclosing scope, which computes it before branching. Nodes with effects stay
+// in the branches.
 //
 // Each scope that computes a branching node has branches of its own, so code may double with each branch in a row. Far
 // too many scopes are therefore not made: the function is then treated as with Sharing::Common.

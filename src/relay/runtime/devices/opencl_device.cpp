@@ -1,5 +1,5 @@
-// A device with one context and two queues: kernels run in order on one, and transfers from and to the host on the other,
-// while kernels that do not use their memory run.
+// A device with one context and two queues: kernels run in order on one, and transfers from and to the host on the
+// other, while kernels that do not use their memory run.
 #include <sys/mman.h>
 
 #include <algorithm>

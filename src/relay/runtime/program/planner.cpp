@@ -90,8 +90,8 @@ std::vector<Lifetime> lifetimes(const Segment& f, std::span<const int64_t> bytes
       lives[array].last = at;
     }
   }
-  // A copy to a device may begin while kernels that were called before still run there, so its memory is nobody else's
-  // before.
+  // A copy to a device may begin while kernels that were called before still run there, so no other array uses its
+  // memory before.
   for (const Step& step : f.steps) {
     if (!f.is_transfer(step)) continue;
     const uint32_t to = f.stored_in(f.operands[step.args.begin + 1]);
