@@ -75,7 +75,7 @@ for name in "small", "large":
 quick, slow = [0.1, 0.15, 50.0], [0.5, 0.75, 200.0]
 rows = {"small": {"relay": slow, "ONNX Runtime": [0.1, 0.2, 60.0]},
         "large": {"relay": slow, "ONNX Runtime": [0.25, 0.3, 61.5], "OpenVINO": quick}}
-(folder / "page.md").write_text(first_results.page(rows, "EPYC (zen5)", 5))
+(folder / "page.md").write_text(first_results.page(rows, "EPYC (zen5)", 5, load=0.1))
 """
     in_bench(script, tmp_path)
     text = (tmp_path / "page.md").read_text()

@@ -213,15 +213,16 @@ class TestCalls:
         entry = next(iter(net._calls.entries.values()))
 
         def microseconds(call):
-            best = np.inf
-            for _ in range(20):
-                begin = time.perf_counter()
-                for _ in range(50):
-                    call()
-                best = min(best, (time.perf_counter() - begin) / 50)
-            return best * 1e6
+            begin = time.perf_counter()
+            for _ in range(50):
+                call()
+            return (time.perf_counter() - begin) / 50 * 1e6
 
-        assert microseconds(lambda: net(x)) - microseconds(lambda: entry.compiled(x, *entry.arrays)) < 20
+        # In turn: other work on the machine slows both down.
+        pairs = [
+            (microseconds(lambda: net(x)), microseconds(lambda: entry.compiled(x, *entry.arrays))) for _ in range(20)
+        ]
+        assert min(of_net - of_kernels for of_net, of_kernels in pairs) < 20
 
     def test_pickles_and_copies(self):
         net = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
