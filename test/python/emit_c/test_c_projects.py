@@ -331,10 +331,8 @@ def test_a_memory_limit_that_cannot_be_kept_names_the_arrays_at_the_peak(tmp_pat
     assert not (tmp_path / "project").exists()
 
 
-@pytest.mark.parametrize(
-    "size, limit, too_little",
-    [(48, "24K", "12K"), pytest.param(144, "128K", "96K", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("size, limit, too_little", [(48, "24K", "12K"), (144, "128K", "96K")])
 def test_layers_slide_over_rows_to_need_less_memory(tmp_path, size, limit, too_little):
     model = mobilenet_v2.quantised(tmp_path, size, 0.35)
 
