@@ -37,7 +37,12 @@ static Result<std::vector<Profile::DeviceOperations>> device_operations(runtime:
     if (number != runtime::host_device) devices.push_back(&runtime::device(number));
   }
   for (runtime::Device* device : devices) RELAY_RETURN_IF_ERROR(device->record_spans(true));
-  if (!devices.empty()) RELAY_RETURN_IF_ERROR(executable.call(inputs, {.threads = options.threads}));
+  if (devices.empty()) return out;
+  const auto results = executable.call(inputs, {.threads = options.threads});
+  if (!results) {
+    for (runtime::Device* device : devices) (void)device->record_spans(false);
+    return results.errors();
+  }
   for (runtime::Device* device : devices) {
     RELAY_ASSIGN(std::vector<runtime::DeviceSpan> spans, device->take_spans());
     RELAY_RETURN_IF_ERROR(device->record_spans(false));
