@@ -63,7 +63,8 @@ Status LlvmBackend::check(const loop::Kernel& kernel, const std::string& text) {
 
 Tier LlvmBackend::tier_of(const loop::Kernel& kernel) const {
   if (tier_ == Tier::Full || loop::has_tiles(kernel)) return Tier::Full;  // tiles as loops of numbers are far slower
-  constexpr double gain = 50e3;  // of fast code, by not compiling an instruction: as much as so many operations lose
+  // The operations that may run slowly for each instruction that is not compiled in full (docs/benchmarks/tried.md).
+  constexpr double gain = 50e3;
   const Work w = codegen::work(kernel);
   return w.operations > most_operations_ + gain * w.instructions ? Tier::Full : Tier::Fast;
 }
