@@ -131,6 +131,16 @@ def test_searchsorted_of_any_extent(n):
     np.testing.assert_array_equal(right, np.searchsorted(sequence, values, side="right"))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_searchsorted_takes_nan_for_the_largest_number(dtype):
+    sequence = np.array([-1, 0, 0, np.inf, np.nan, np.nan], dtype)
+    values = np.array([np.nan, np.inf, -np.inf, 0, 2], dtype)
+    parameters = f"%s: Tensor[(6,), {dtype}], %v: Tensor[(5,), {dtype}]"
+    left, right = compiled(parameters, "(searchsorted(%s, %v), searchsorted(%s, %v, right=True))")(sequence, values)
+    np.testing.assert_array_equal(left, np.searchsorted(sequence, values))
+    np.testing.assert_array_equal(right, np.searchsorted(sequence, values, side="right"))
+
+
 def test_scattered_updates_are_done_in_order():
     data, n = np.zeros((300, 4), np.float32), 2000
     indices = RNG.integers(-300, 300, (n, 4))

@@ -56,13 +56,6 @@ Expr element_of(Expr k, DType t, bool ascend) {
   return cast(t, scalar::reinterpret(sorted_as(t), bits));
 }
 
-// a > b, where NaN is greater than every number.
-Expr greater(const Expr& a, const Expr& b) {
-  auto no = [](const Expr& e) { return scalar::unary(UnaryOp::Not, e); };
-  if (!a->dtype.is_float()) return lt(b, a);
-  return logical_and(no(le(a, b)), no(is_nan(b)));
-}
-
 // The number of elements that come before each, including equal ones with lower indices.
 te::Tensor ranks(const te::Tensor& data, size_t axis, bool ascend) {
   return te::reduce("ranks", data->shape, {data->shape[axis]}, Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
@@ -159,6 +152,12 @@ Stmt places_in_order(const Keys& keys, const Expr& needed, const Exprs& line, co
 }
 
 }  // namespace
+
+Expr greater(const Expr& a, const Expr& b) {
+  auto no = [](const Expr& e) { return scalar::unary(UnaryOp::Not, e); };
+  if (!a->dtype.is_float()) return lt(b, a);
+  return logical_and(no(le(a, b)), no(is_nan(b)));
+}
 
 Order::Order(const te::Tensor& data, size_t axis, bool ascend, Expr needed) : data_(data), axis_(axis) {
   const Expr& n = data->shape[axis];

@@ -9,6 +9,9 @@
 
 namespace relay::op {
 
+// a > b, where NaN is greater than every number.
+Expr greater(const Expr& a, const Expr& b);
+
 class Order {
  public:
   // `needed`: the number of first ranks that are used; null for all.

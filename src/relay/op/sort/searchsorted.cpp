@@ -1,8 +1,9 @@
 // searchsorted: the insertion index of each value in a sorted sequence: the number of elements below it, or with
-// `right` not above it
+// `right` not above it. NaN is above every number.
 //
 // In a sequence with several axes, the last axis is that of the sequences, and values have the same leading axes. For
 // each value, a binary search halves the range of its index.
+#include "relay/op/sort/order.h"
 #include "relay/op/sort/radix.h"
 
 namespace relay::ops {
@@ -47,7 +48,8 @@ te::Tensors compute(const SearchSortedAttrs& a, const te::Tensors& in, const Typ
             Exprs at(i.begin(), rows ? i.end() - 1 : i.begin());
             at.push_back(low.get() + half);
             const Expr element = (*sequence)(at), value = (*values)(i);
-            const Expr behind = a.right ? le(element, value) : lt(element, value);
+            const Expr behind =
+                a.right ? scalar::unary(UnaryOp::Not, greater(element, value)) : greater(value, element);
             const Stmt move = let("behind", behind, [&](const Expr& b) {
               return loop::block({low.set(select(b, low.get() + half + 1, low.get())),
                                   length.set(select(b, length.get() - half - 1, half))});
