@@ -60,17 +60,17 @@ def _samples(mod: IRModule, data) -> list[list[_core.Value]]:
     ports, types = _core.ports(mod), _core.data_types(mod)
     names = [name for name, _ in ports]
     out = []
-    for sample in data:
+    for k, sample in enumerate(data):
         if isinstance(sample, dict):
             if wrong := [name for name in sample if name not in names]:
-                raise wrong_input(f"a sample has a value for '{wrong[0]}'", f"the inputs are {', '.join(names)}")
+                raise wrong_input(f"sample {k} has a value for '{wrong[0]}'", f"the inputs are {', '.join(names)}")
             if missing := [name for name in names if name not in sample]:
-                raise wrong_input(f"a sample has no value for '{missing[0]}'", "give a value for every input")
+                raise wrong_input(f"sample {k} has no value for '{missing[0]}'", "give a value for every input")
             sample = [sample[name] for name in names]
         elif not isinstance(sample, list | tuple):
             sample = [sample]
         if len(sample) != len(ports):
-            raise wrong_input(f"a sample has {len(sample)} values, but there are {len(ports)} inputs", f"{names}")
+            raise wrong_input(f"sample {k} has {len(sample)} values, but there are {len(ports)} inputs", f"{names}")
         values = [_whole(v, param) for v, param in zip(sample, mod["main"].params, strict=True)]
         out.append([to_value(checked(v, *p), types, p[1]) for v, p in zip(values, ports, strict=True)])
     return out

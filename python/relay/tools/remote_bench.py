@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 
 def fail(what, way_out):
-    sys.exit(f"error: {what}\n  help: {way_out}")
+    print(f"error: {what}\n  help: {way_out}", file=sys.stderr)
+    sys.exit(2)
 
 
 def ssh_command(url, config):

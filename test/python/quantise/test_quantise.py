@@ -336,14 +336,26 @@ def test_programs_without_a_layer(module, message):
         ([], "there is no data to calibrate nn.dense with"),
         ([np.ones((2, 4), "float32")], r"\(2, 4\)|2, 4"),
         ([np.ones((2, 3), "int32")], "int32"),
-        ([{"y": np.ones((2, 3), "float32")}], "a sample has a value for 'y'"),
-        ([[np.ones((2, 3), "float32")] * 2], "a sample has 2 values"),
+        ([{"y": np.ones((2, 3), "float32")}], "sample 0 has a value for 'y'"),
+        ([[np.ones((2, 3), "float32")] * 2], "sample 0 has 2 values"),
     ],
 )
 def test_wrong_data(data, message):
     with pytest.raises(relay.CompileError, match=message) as error:
         relay.quantize(dense(np.ones((4, 3), "float32")), data, **QUIET)
     assert "help:" in str(error.value)
+
+
+def test_wrong_data_is_named(tmp_path):
+    module = dense(np.ones((4, 3), "float32"))
+    with pytest.raises(relay.CompileError, match="note: in sample 1 of the data, counted from 0"):
+        relay.quantize(module, [np.ones((2, 3), "float32"), np.ones((2, 3), "int32")], **QUIET)
+    np.save(tmp_path / "a.npy", np.ones((2, 3), "float32"))
+    np.save(tmp_path / "b.npy", np.ones((2, 3), "int32"))
+    (tmp_path / "net.relay").write_text(module.astext())
+    assert f"in the sample {tmp_path / 'b.npy'}" in fails(
+        "R0601", "quantize", tmp_path / "net.relay", "--data", tmp_path
+    )
 
 
 def test_wrong_arguments():

@@ -21,9 +21,14 @@ static std::vector<Tensor> tensors_in(const runtime::Value& value) {
 
 Result<Results> results_of(runtime::Executable& executable, std::span<const Sample> samples) {
   Results out;
-  for (const Sample& sample : samples) {
-    RELAY_ASSIGN(const runtime::Value result, executable.call(sample));
-    out.push_back(tensors_in(result));
+  for (size_t s = 0; s < samples.size(); ++s) {
+    const Result<runtime::Value> result = executable.call(samples[s]);
+    if (!result) {
+      std::vector<Diagnostic> errors = result.errors();
+      for (Diagnostic& error : errors) error.notes.push_back(format("in sample {} of the data, counted from 0", s));
+      return errors;
+    }
+    out.push_back(tensors_in(*result));
   }
   return out;
 }

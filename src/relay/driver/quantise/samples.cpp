@@ -106,10 +106,16 @@ Status add_samples(const input::NamedArrays& arrays, const std::string& name, co
 // Adds a sample of `NAME=FILE` words, of which none may be missing.
 static Status add_sample(const std::vector<std::string>& words, const std::string& name,
                          const std::vector<input::Port>& ports, const ir::Module& module, SampleFiles* out) {
-  RELAY_ASSIGN(input::Inputs made, input::make_inputs(ports, {words, {}}, module));
+  Result<input::Inputs> inputs = input::make_inputs(ports, {words, {}}, module);
+  if (!inputs) {
+    std::vector<Diagnostic> errors = inputs.errors();
+    for (Diagnostic& error : errors) error.notes.push_back(format("in the sample {}", name));
+    return errors;
+  }
+  const input::Inputs& made = *inputs;
   if (words.size() < ports.size())
     return wrong(format("{} lacks values: {}", name, join(made.notes, "; ")), "give a file for each input");
-  out->samples.push_back(std::move(made.values));
+  out->samples.push_back(made.values);
   return ok();
 }
 
