@@ -53,7 +53,8 @@ void add_tflite(nb::module_& m) {
       [](const std::string& name, std::optional<nb::bytes> bytes,
          const std::map<std::string, std::vector<int64_t>>& shapes, const std::map<std::string, std::string>& dtypes,
          const std::map<std::string, int64_t>& import_limits, const std::map<std::string, nb::object>& functions) {
-        frontend::ImportOptions options{.shapes = shapes};
+        frontend::ImportOptions options;
+        options.shapes = shapes;
         options.limits = value_or_throw(frontend::import_limits(import_limits));
         for (const auto& [input, dtype] : dtypes) options.dtypes[input] = to_dtype(dtype);
         std::optional<input::MemoryFile> file;

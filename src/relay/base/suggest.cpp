@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
-#include <utility>
+#include <tuple>
 
 #include "relay/base/text.h"
 
@@ -54,14 +54,13 @@ static std::optional<size_t> cost_of(std::string_view name, std::string_view can
 
 std::vector<std::string> suggestions(std::string_view name, const std::vector<std::string>& candidates, size_t most) {
   name = name.substr(0, 200);
-  std::vector<std::pair<size_t, const std::string*>> near;
+  std::vector<std::tuple<size_t, size_t, const std::string*>> near;  // cost, size, candidate
   for (const std::string& candidate : candidates)
-    if (const std::optional<size_t> cost = cost_of(name, candidate)) near.emplace_back(*cost, &candidate);
-  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second->size() < b.second->size();
-  });
+    if (const std::optional<size_t> cost = cost_of(name, candidate))
+      near.emplace_back(*cost, candidate.size(), &candidate);
+  std::sort(near.begin(), near.end());
   std::vector<std::string> out;
-  for (const auto& [cost, candidate] : near)
+  for (const auto& [cost, size, candidate] : near)
     if (out.size() < most && std::find(out.begin(), out.end(), *candidate) == out.end()) out.push_back(*candidate);
   return out;
 }

@@ -264,7 +264,9 @@ Status check_plan(const Plan& plan, const std::vector<transform::Layer>& layers,
     const auto layer = std::find_if(layers.begin(), layers.end(), [&](const auto& l) { return l.name == one.layer; });
     if (layer == layers.end()) {
       // Sums between integer layers are layers only while those are.
-      if (!one.op.empty() && !transform::Layer{.op = one.op}.is_contraction()) continue;
+      transform::Layer planned;
+      planned.op = one.op;
+      if (!one.op.empty() && !planned.is_contraction()) continue;
       const std::optional<std::string> near = nearest(one.layer, names);
       return bad(name, format("there is no layer '{}'", shortened(one.layer)),
                  near ? format("did you mean '{}'?", *near) : listed());

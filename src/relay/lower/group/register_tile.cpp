@@ -88,12 +88,10 @@ std::vector<RegisterTile> tile_options(const TargetDesc& target, int lanes, int6
   std::vector<RegisterTile> tiles;
   for_each_tile(target, lanes, n_extent, max_nb, x, y, [&](const RegisterTile& tile) {
     keep_better(best, tile);
-    tiles.push_back(tile);
+    tiles.insert(std::ranges::upper_bound(tiles, tile.cost, {}, &RegisterTile::cost), tile);
   });
   auto is_best = [&](const RegisterTile& t) { return t.nb == best.nb && t.tx == best.tx && t.ty == best.ty; };
   std::erase_if(tiles, is_best);
-  std::stable_sort(tiles.begin(), tiles.end(),
-                   [](const RegisterTile& a, const RegisterTile& b) { return a.cost < b.cost; });
   tiles.insert(tiles.begin(), best);
   tiles.resize(std::min(most, tiles.size()));
   for (RegisterTile& tile : tiles) tile.cost = std::max(tile.cost, best.cost);  // cheaper by rounding only

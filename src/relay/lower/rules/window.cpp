@@ -61,9 +61,10 @@ std::vector<WindowTile> tiles_of(int64_t rows, const Reach& down, int64_t column
   for (int64_t ty = 1; ty <= std::min(rows, most); ++ty) {
     const int64_t tx = std::min(columns, most / ty), held = ty * (along.places(tx) + tx);
     const int64_t cost = reads(along, columns, tx) * (2 * reads(down, rows, ty) + adds);
-    if (ty == 1 || held <= registers) out.push_back({ty, tx, 1, static_cast<double>(cost) / 2});
+    if (ty != 1 && held > registers) continue;
+    const WindowTile tile{ty, tx, 1, static_cast<double>(cost) / 2};
+    out.insert(std::ranges::upper_bound(out, tile.loads, {}, &WindowTile::loads), tile);
   }
-  std::stable_sort(out.begin(), out.end(), [](const WindowTile& a, const WindowTile& b) { return a.loads < b.loads; });
   for (WindowTile& t : out)  // no smaller at the end than needed
     t.ty = tiles(rows, tiles(rows, t.ty)), t.tx = tiles(columns, tiles(columns, t.tx));
   return out;

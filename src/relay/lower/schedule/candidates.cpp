@@ -78,9 +78,11 @@ std::vector<Candidate> candidates(const std::vector<ScheduleChoice>& choices) {
   for (const ScheduleChoice& c : choices) all += c.options[0].ns;
   std::vector<Candidate> out{{{}, "", all}};
   for (const ScheduleChoice& c : choices)
-    for (size_t i = 1; i < c.options.size(); ++i)
-      out.push_back({{{c.key(), c.options[i].name}}, c.what, all - c.options[0].ns + c.options[i].ns});
-  std::stable_sort(out.begin() + 1, out.end(), [](const Candidate& a, const Candidate& b) { return a.ns < b.ns; });
+    for (size_t i = 1; i < c.options.size(); ++i) {
+      const double ns = all - c.options[0].ns + c.options[i].ns;
+      out.insert(std::ranges::upper_bound(out.begin() + 1, out.end(), ns, {}, &Candidate::ns),
+                 {{{c.key(), c.options[i].name}}, c.what, ns});
+    }
   return out;
 }
 
