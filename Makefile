@@ -9,8 +9,8 @@ PREFIX ?= /usr/local
 CASES ?= 100000
 # The processor that the Python tests compile for where they name none; what cannot run here is compiled only.
 TARGET ?=
-# Python tests on all cores, one process each.
-PYTEST = $(PYTHON) -m pytest -q -n $(CPUS) --dist worksteal $(if $(TARGET),--target $(TARGET))
+# Python tests on all cores, one process each. Warnings that libraries give to the tests are only counted.
+PYTEST = $(PYTHON) -m pytest -q --disable-warnings -n $(CPUS) --dist worksteal $(if $(TARGET),--target $(TARGET))
 # Processors that test-cpus emulates, and what runs on them: values and small networks. Not tests with guard pages: the
 # emulator's masked loads touch lanes that hardware leaves alone.
 EMULATED := Haswell Nehalem
