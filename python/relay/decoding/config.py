@@ -11,6 +11,9 @@ import numpy as np
 from .blocks import Matrix
 
 
+CACHES = ("float32", "int8")
+
+
 @dataclasses.dataclass(frozen=True)
 class Rotation:
     """Radians per position, float64 (pairs), and the factor of cosines and sines. Sequences of more than `context`
@@ -67,6 +70,7 @@ class Config:
     embedding_scale: float = 1.0
     joint_gate: bool = False  # True if the gate's rows are the first half of the matrix ffn_up
     experts: Experts | None = None  # of the layers that have a router, the weight ffn_gate_inp
+    cache: str = "float32"  # the type in which keys and values are kept, one of CACHES; a choice, not the model's
 
 
 class Weights(Protocol):

@@ -6,6 +6,7 @@
     wanted    (k)              the places, in the b * n new tokens, of those whose logits are computed
     tables    (c, ..)          rows by position: cosines and sines of the rotations, or learned positions
     keys.i, values.i (b, c, key_heads, head_width)   the state: what earlier tokens left, for c positions
+    keys_scales.i, values_scales.i (b, c, key_heads) if these are int8: element = integer * scale
 
     -> logits (k, vocabulary), and the states with the rows of the new tokens stored in place
 
@@ -42,7 +43,8 @@ def tables(config: Config, weights: Weights, capacity: int, positions: int) -> d
 
 def states(config: Config) -> list[str]:
     """Returns the names of the states in the order of the program's results."""
-    return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in ("keys", "values")]
+    kinds = ["keys", "values"] + (["keys_scales", "values_scales"] if config.cache == "int8" else [])
+    return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in kinds]
 
 
 def _constant(array: np.ndarray) -> _core.Expr:
@@ -79,9 +81,7 @@ class _Builder:
         self.tables = {
             name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1, 1).items()
         }
-        self.states = {
-            name: var(name, shape=("b", "c", config.key_heads, config.head_width)) for name in states(config)
-        }
+        self.states = {name: self._state(name) for name in states(config)}
         self.new_states: dict[str, _core.Expr] = {}
         self.functions: dict[str, _core.Function] = {}  # by name, one for each expert of each layer
         self.turns = [
@@ -89,6 +89,12 @@ class _Builder:
             for place in range(len(config.rotations))
         ]
         self.masks = {window: self._mask(window) for window in {layer.window for layer in config.layers}}
+
+    def _state(self, name: str) -> _core.Var:
+        heads = ("b", "c", self.config.key_heads)
+        if "_scales" in name:
+            return var(name, shape=heads)
+        return var(name, shape=(*heads, self.config.head_width), dtype=self.config.cache)
 
     def _row(self, table: str) -> _core.Expr:
         """Returns the rows of the new tokens: (b, n, ..)."""
@@ -160,7 +166,7 @@ class _Builder:
         key = self.optional_norm(key, f"{name}_k_norm", head)
         if layer.rotation >= 0:
             query, key = self._rotated(query, layer.rotation, 2), self._rotated(key, layer.rotation, 1)
-        keys, values = self._stored(f"keys.{i}", key), self._stored(f"values.{i}", value)
+        keys, values = self._kept("keys", i, key), self._kept("values", i, value)
         # Queries that share a head of keys are rows of one product: (b, key_heads, group * n, head_width).
         query = op.reshape(op.transpose(query, (0, 2, 3, 1, 4)), (0, 0, -3, 0))
         made = self._weighted(query, keys, values, self.masks[layer.window])
@@ -173,9 +179,22 @@ class _Builder:
         return op.nn.rotary_embedding(x, *turns, interleaved=self.config.interleaved)
 
     def _stored(self, state: str, rows: _core.Expr) -> _core.Expr:
-        """Stores the rows of the new tokens. Returns those that attention reads: (b, key_heads, m, head_width)."""
+        """Stores the rows of the new tokens. Returns those that attention reads: (b, m, ..)."""
         self.new_states[state] = stored = op.scatter_nd(self.states[state], self.at, rows)
-        read = op.slice_like(stored, op.reshape(self.seen, (1, -1)), axes=[1])
+        return op.slice_like(stored, op.reshape(self.seen, (1, -1)), axes=[1])
+
+    def _kept(self, kind: str, i: int, rows: _core.Expr) -> _core.Expr:
+        """Stores keys or values of the new tokens. Returns those that attention reads: (b, key_heads, m, head_width).
+        As int8 they share a scale in each head of a position, so that the largest becomes 127 or -127."""
+        if self.config.cache == "float32":
+            return op.transpose(self._stored(f"{kind}.{i}", rows), (0, 2, 1, 3))
+        most = op.max(op.abs(rows), axis=[-1])
+        largest, zero = const(127.0, "float32"), const(0.0, "float32")
+        factor = op.where(op.equal(most, zero), zero, op.divide(largest, most))
+        numbers = op.cast(op.round(op.multiply(rows, op.expand_dims(factor, -1))), dtype="int8")
+        numbers = self._stored(f"{kind}.{i}", numbers)
+        scales = self._stored(f"{kind}_scales.{i}", op.divide(most, largest))
+        read = op.multiply(op.cast(numbers, dtype="float32"), op.expand_dims(scales, -1))
         return op.transpose(read, (0, 2, 1, 3))
 
     def _weighted(self, query, keys, values, mask) -> _core.Expr:
