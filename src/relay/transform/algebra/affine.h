@@ -32,6 +32,7 @@ struct FloatCall {
   std::vector<const Quantized*> args;
   const Affine* output;  // of the quantisation that finally follows; null if unknown
   bool exact = false;    // see fake_quantization_to_integer.exact
+  bool products = false;  // see fake_quantization_to_integer.products
 };
 
 using IntegerRule = std::optional<Quantized> (*)(const FloatCall&);
