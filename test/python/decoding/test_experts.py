@@ -90,7 +90,11 @@ def test_narrow_weights_of_experts_stay_narrow(tmp_path):
         ({"qwen3moe.expert_count": 7}, {}, "asks for [7, 48]"),
         ({}, {"blk.1.ffn_up_exps.weight": np.zeros((6, 48), np.float32)}, "must have 3 axes"),
         ({}, {"blk.1.ffn_down_exps.weight": np.zeros((5, 48, 32), np.float32)}, "`blk.1.ffn_down.5.weight` is missing"),
-        ({}, {"blk.0.ffn_up_exps.weight": np.zeros((6, 31, 48), np.float32)}, "but the configuration asks for [31, 48]"),
+        (
+            {},
+            {"blk.0.ffn_up_exps.weight": np.zeros((6, 31, 48), np.float32)},
+            "but the configuration asks for [31, 48]",
+        ),
     ],
 )
 def test_files_that_do_not_fit(tmp_path, keys, changes, said):

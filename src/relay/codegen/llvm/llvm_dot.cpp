@@ -103,7 +103,8 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   if (const Expr whole = whole_of(of); whole && module_.getDataLayout().isLittleEndian()) {
     llvm::Value* v = emit(whole);
     const unsigned parts = static_cast<unsigned>(of.size()) * static_cast<unsigned>(of[0]->dtype.lanes);
-    return b_.CreateBitCast(v, llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(of[0]->dtype.bits)), parts));
+    return b_.CreateBitCast(v,
+                            llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(of[0]->dtype.bits)), parts));
   }
   const Expr& first = of[0];
   const int lanes = first->dtype.lanes;

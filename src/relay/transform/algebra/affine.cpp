@@ -497,8 +497,8 @@ Expr requantized(const Expr& value, const Affine& from, const Affine& to, const 
   if (from.dtype == to.dtype && equal(from.scale, to.scale) && equal(from.zero_point, to.zero_point)) return value;
   const Call* call = as<Call>(value);
   if (exact && from.is_single() && to.is_single() && moves_sums(call))
-    return typed_call(as<Op>(call->callee)->name, {requantized(call->args[0], from, to, span, exact)},
-                      values_of(*call), call->span);
+    return typed_call(as<Op>(call->callee)->name, {requantized(call->args[0], from, to, span, exact)}, values_of(*call),
+                      call->span);
   op::AttrValues attrs = {{"axis", from.is_single() ? -1 : from.axis}, {"out_dtype", to.dtype}};
   Exprs args = {value, from.scale, from.zero_point, to.scale, to.zero_point};
   if (exact) {  // the quotient of the scales is folded

@@ -142,8 +142,7 @@ static Expr stored_widened(ScheduleDraft& draft, const Factor& f, int last) {
 
 // Stores a factor as pairs along `k`, with the dimension `last` as the last. Returns the load of the pair at index k.
 static Expr stored_in_pairs(ScheduleDraft& draft, const Factor& f, const Expr& k, int last) {
-  const te::Tensor pairs =
-      f.pairs(unused_name(draft, f.source->name + "_pairs"), static_cast<size_t>(dim_of(f, k)));
+  const te::Tensor pairs = f.pairs(unused_name(draft, f.source->name + "_pairs"), static_cast<size_t>(dim_of(f, k)));
   draft.layouts[pairs->name] = stored_last(static_cast<int>(pairs->shape.size()), last);
   return scalar::load(pairs, f.load->args);
 }
@@ -204,8 +203,8 @@ std::optional<Widened> widened(const ScheduleDraft& draft, const te::TensorNode&
   if (both_data && !lanes) return std::nullopt;
   if (both_data) is_left = facts.left.count(lanes->var->name) > 0;
   Widened out{is_left ? *right : *left, is_left ? *left : *right};
-  const std::set<std::string>&of_data = is_left ? facts.right : facts.left, &of_weight = is_left ? facts.left
-                                                                                               : facts.right;
+  const std::set<std::string>&of_data = is_left ? facts.right : facts.left,
+        &of_weight = is_left ? facts.left : facts.right;
   const LoadFact* read = nullptr;  // the data in memory
   for (const LoadFact& l : is_left ? facts.right_loads : facts.left_loads)
     if (l.axes.size() > 0) read = read ? nullptr : &l;
