@@ -10,7 +10,6 @@ import numpy as np
 
 from .blocks import Matrix
 
-
 CACHES = ("float32", "int8")
 
 

@@ -8,7 +8,7 @@
 
 namespace relay::driver {
 
-// Those of the pipeline, and those that depend on the target.
+// Returns the options of the pipeline, and those that depend on the target.
 std::map<std::string, ir::AttrValue> pass_options(const Options& options);
 
 }  // namespace relay::driver

@@ -327,9 +327,9 @@ Expr one_if_zero(const Expr& zero_point) {
 bool multiplies_pairs(const FloatCall& f) {
   if (!f.products || as<Op>(f.call.callee)->name != "nn.batch_matmul" || attribute<bool>(f.call, "transpose_a", false))
     return false;
-  constexpr int64_t least = 8;
+  constexpr int64_t least = 8, most = 1 << 15;  // products of 255 by 255 that int32 holds
   const Dims &x = tensor_of(f.call.args[0]).shape, &out = as<TensorType>(f.call.type)->shape;
-  return scalar::is_int(x[2]) && x[2]->ivalue >= least &&
+  return scalar::is_int(x[2]) && least <= x[2]->ivalue && x[2]->ivalue <= most &&
          std::none_of(out.begin() + 1, out.end(), [](const Dim& d) { return scalar::is_int(d) && d->ivalue < least; });
 }
 

@@ -28,7 +28,7 @@ namespace {
 using scalar::BinaryOp;
 using scalar::Kind;
 
-constexpr int64_t pair = 2, bits_of_16 = 16;
+constexpr int64_t pair = 2;
 
 Expr imm32(int64_t v) { return scalar::imm(v, DType::int32()); }
 
@@ -79,7 +79,7 @@ struct Factor {
       return i < pair - extent->ivalue % pair ? one : scalar::select(scalar::lt(at[k], extent), one, imm32(0));
     };
     const Expr low = scalar::binary(BinaryOp::BitAnd, number(0), imm32(UINT16_MAX)),
-               high = scalar::binary(BinaryOp::Shl, number(1), imm32(bits_of_16));
+               high = scalar::binary(BinaryOp::Shl, number(1), imm32(DType::int16().bits));
     node.body = scalar::binary(BinaryOp::BitOr, low, high);
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
@@ -149,7 +149,7 @@ static Expr stored_in_pairs(ScheduleDraft& draft, const Factor& f, const Expr& k
 
 // The first or second number of a pair, in the low bits.
 static Expr half(const Expr& pair, int64_t i) {
-  return i == 0 ? pair : scalar::binary(BinaryOp::Shr, pair, imm32(bits_of_16));
+  return i == 0 ? pair : scalar::binary(BinaryOp::Shr, pair, imm32(DType::int16().bits));
 }
 
 // Makes it a kernel of its own, which also computes padding that only it reads.
