@@ -24,7 +24,8 @@ def _say(text: str, quiet: bool) -> None:
 def _opened(path: str, options: dict, quiet: bool) -> Model:
     begin = time.perf_counter()
     with Progress(f"compiling {path}", quiet):
-        model = Model(path, threads=options.get("threads"), cache=options.get("cache", True))
+        how = {name: options[name] for name in ("threads", "cache", "kv_cache") if name in options}
+        model = Model(path, **how)
     for note in model.notes:
         _say(note, quiet)
     how = "from the cache" if model.cached else "compiled"
@@ -63,7 +64,7 @@ def _answer(options: dict, models: list[Model], quiet: bool) -> tuple[Answer, bo
     return stream.answer, not stream.answer.ended
 
 
-_OWN = ("model", "prompt", "system", "chat", "threads", "cache", "json", "quiet", "draft")
+_OWN = ("model", "prompt", "system", "chat", "threads", "cache", "kv_cache", "json", "quiet", "draft")
 
 
 def main(text: str) -> int:

@@ -10,6 +10,8 @@ import numpy as np
 
 from .blocks import Matrix
 
+CACHES = ("float32", "int8")
+
 
 @dataclasses.dataclass(frozen=True)
 class Rotation:
@@ -35,6 +37,16 @@ class Layer:
 
 
 @dataclasses.dataclass(frozen=True)
+class Experts:
+    """The experts of a layer: `count` networks, of which a token uses the `used` ones that the router rates highest.
+    `normalised`: their shares are divided by the sum of the shares, so that it is 1."""
+
+    count: int
+    used: int
+    normalised: bool
+
+
+@dataclasses.dataclass(frozen=True)
 class Config:
     """A decoder. Optional parts, such as biases and norms of heads, follow from the weights that are there."""
 
@@ -56,10 +68,13 @@ class Config:
     logit_cap: float = 0.0  # the same for the results
     embedding_scale: float = 1.0
     joint_gate: bool = False  # True if the gate's rows are the first half of the matrix ffn_up
+    experts: Experts | None = None  # of the layers that have a router, the weight ffn_gate_inp
+    cache: str = "float32"  # the type in which keys and values are kept, one of CACHES; a choice, not the model's
 
 
 class Weights(Protocol):
-    """A model's weights under GGUF's names: token_embd.weight, blk.0.attn_q.weight, ..."""
+    """A model's weights under GGUF's names: token_embd.weight, blk.0.attn_q.weight, ... Each expert has matrices of its
+    own: blk.0.ffn_gate.3.weight."""
 
     def __contains__(self, name: str) -> bool: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from .. import _core
-from ..errors import wrong_input
+from ..errors import bad_option, wrong_input
 from ..run.compiled import compile, compiled_from
 from . import network
+from .config import CACHES
 from .source import Source, check_all_used
 
 _STEP = 128  # positions: attention reads a multiple of it, so that plans are made for few sizes
@@ -36,16 +38,21 @@ class Decoder:
     """A compiled model. `state()` begins sequences.
 
     cache: True to look for the compiled program among those of earlier processes, and to store it there.
+    kv_cache: the type in which keys and values are kept: "float32", or "int8", which takes less memory and rounds them.
     options: of relay.compile, such as threads.
     """
 
-    def __init__(self, source: Source, cache: bool = True, **options):
-        self.source, self.config, self.weights = source, source.config, source.weights
+    def __init__(self, source: Source, cache: bool = True, kv_cache: str = "float32", **options):
+        if kv_cache not in CACHES:
+            raise bad_option(f"there is no cache of keys and values of {kv_cache!r}", f"use {' or '.join(CACHES)}")
+        self.source, self.weights = source, source.weights
+        self.config = dataclasses.replace(source.config, cache=kv_cache)
         donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
         options = {"donate": donated, **options}
+        reader = f"{_reader()} {kv_cache}"
         if cache and source.files:
             self.compiled, self.notes = compiled_from(
-                str(source.path), [str(file) for file in source.files], _reader(), self._program, **options
+                str(source.path), [str(file) for file in source.files], reader, self._program, **options
             )
         else:
             self.compiled, self.notes = compile(self._program(), **options), []
@@ -106,7 +113,7 @@ class State:
         """Returns a copy of the keys and values with room for `positions` tokens; empty before the first run."""
         rows = _rounded(positions + 1)
         return {
-            name: np.pad(value, ((0, 0), (0, rows - value.shape[1]), (0, 0), (0, 0)))
+            name: np.pad(value, ((0, 0), (0, rows - value.shape[1]), *((0, 0),) * (value.ndim - 2)))
             for name, value in self._session.snapshot().items()
             if value is not None
         }

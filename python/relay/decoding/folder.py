@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import mmap
 import os
@@ -71,20 +72,30 @@ def arrays_of(folder: Path) -> tuple[dict[str, np.ndarray], list[Path]]:
 class NamedWeights:
     """Weights that have the names of transformers, under GGUF's names (config.Weights).
 
-    names: the names of transformers by those of GGUF, without their endings, for a layer {i}.
+    names: the names of transformers by those of GGUF, without their endings, for a layer {i} and an expert {e}.
     adapted: changes a weight from the form of transformers to GGUF's.
     """
 
     def __init__(
-        self, stored: dict[str, np.ndarray], names: dict[str, str], layers: int, adapted: Callable, tied: bool
+        self,
+        stored: dict[str, np.ndarray],
+        names: dict[str, str],
+        layers: int,
+        experts: int,
+        adapted: Callable,
+        tied: bool,
     ):
         self._adapted = adapted
         self._arrays: dict[str, np.ndarray] = {}
         wanted = {}
         for gguf, name in names.items():
-            for i in range(layers) if "{i}" in gguf else [0]:
-                for ending in (".weight", ".bias"):
-                    wanted[name.format(i=i) + ending] = gguf.format(i=i) + ending
+            places = itertools.product(
+                range(layers) if "{i}" in gguf else [0],
+                range(experts) if "{e}" in gguf else [0],
+                (".weight", ".bias"),
+            )
+            for i, e, ending in places:
+                wanted[name.format(i=i, e=e) + ending] = gguf.format(i=i, e=e) + ending
         self.unknown = []
         for name, array in stored.items():
             short = next((name.removeprefix(one) for one in _PREFIXES if name.removeprefix(one) in wanted), None)

@@ -65,14 +65,21 @@ class Model:
     path: a GGUF file, or a folder with config.json, safetensors files and tokenizer.json.
     threads: as in relay.compile.
     cache: True to look for the compiled program among those of earlier processes, and to store it there.
+    kv_cache: "int8" to keep keys and values in a quarter of the memory, rounded; "float32" by default.
     Raises InputError (R0601) with the place if the model is damaged or of an unknown kind.
     """
 
-    def __init__(self, path: str | os.PathLike[str], threads: int | None = None, cache: bool = True):
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        threads: int | None = None,
+        cache: bool = True,
+        kv_cache: str = "float32",
+    ):
         source = opened(path)
         self.path, self.config = source.path, source.config
         self.vocabulary = vocabulary_of(source)
-        self.decoder = Decoder(source, cache, threads=threads)
+        self.decoder = Decoder(source, cache, kv_cache, threads=threads)
         self.default_tokens = _DEFAULT_TOKENS  # of an answer whose length is not given
 
     @property

@@ -212,6 +212,13 @@ class File:
         self.tensors[name] = entry = Entry(name, sizes[::-1], block, offset)
         return entry, at
 
+    def split(self, name: str, names: list[str]) -> None:
+        """Replaces a tensor by its parts along the slowest axis, of these names, which replace others of the file."""
+        entry = self.tensors.pop(name)
+        for i, part in enumerate(names):
+            of_part = dataclasses.replace(entry, name=part, shape=entry.shape[1:])
+            self.tensors[part] = dataclasses.replace(of_part, begin=entry.begin + i * of_part.bytes)
+
     def stored(self, name: str) -> np.ndarray:
         """Returns the bytes of a tensor as they are in the file, without a copy: uint8 (rows, bytes of a row)."""
         entry = self.tensors[name]

@@ -6,6 +6,7 @@
     wanted    (k)              the places, in the b * n new tokens, of those whose logits are computed
     tables    (c, ..)          rows by position: cosines and sines of the rotations, or learned positions
     keys.i, values.i (b, c, key_heads, head_width)   the state: what earlier tokens left, for c positions
+    keys_scales.i, values_scales.i (b, c, key_heads) if these are int8: element = integer * scale
 
     -> logits (k, vocabulary), and the states with the rows of the new tokens stored in place
 
@@ -23,7 +24,7 @@ from .. import _core, op
 from ..errors import wrong_input
 from ..ir.expr import const, var
 from .blocks import Matrix
-from .config import Config, Weights
+from .config import Config, Experts, Weights
 
 
 def tables(config: Config, weights: Weights, capacity: int, positions: int) -> dict[str, np.ndarray]:
@@ -42,7 +43,8 @@ def tables(config: Config, weights: Weights, capacity: int, positions: int) -> d
 
 def states(config: Config) -> list[str]:
     """Returns the names of the states in the order of the program's results."""
-    return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in ("keys", "values")]
+    kinds = ["keys", "values"] + (["keys_scales", "values_scales"] if config.cache == "int8" else [])
+    return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in kinds]
 
 
 def _constant(array: np.ndarray) -> _core.Expr:
@@ -79,15 +81,20 @@ class _Builder:
         self.tables = {
             name: var(name, shape=("c", row.shape[1])) for name, row in tables(config, weights, 1, 1).items()
         }
-        self.states = {
-            name: var(name, shape=("b", "c", config.key_heads, config.head_width)) for name in states(config)
-        }
+        self.states = {name: self._state(name) for name in states(config)}
         self.new_states: dict[str, _core.Expr] = {}
+        self.functions: dict[str, _core.Function] = {}  # by name, one for each expert of each layer
         self.turns = [
             tuple(self._row(f"{kind}.{place}") for kind in ("cosines", "sines"))
             for place in range(len(config.rotations))
         ]
         self.masks = {window: self._mask(window) for window in {layer.window for layer in config.layers}}
+
+    def _state(self, name: str) -> _core.Var:
+        heads = ("b", "c", self.config.key_heads)
+        if "_scales" in name:
+            return var(name, shape=heads)
+        return var(name, shape=(*heads, self.config.head_width), dtype=self.config.cache)
 
     def _row(self, table: str) -> _core.Expr:
         """Returns the rows of the new tokens: (b, n, ..)."""
@@ -159,7 +166,7 @@ class _Builder:
         key = self.optional_norm(key, f"{name}_k_norm", head)
         if layer.rotation >= 0:
             query, key = self._rotated(query, layer.rotation, 2), self._rotated(key, layer.rotation, 1)
-        keys, values = self._stored(f"keys.{i}", key), self._stored(f"values.{i}", value)
+        keys, values = self._kept("keys", i, key), self._kept("values", i, value)
         # Queries that share a head of keys are rows of one product: (b, key_heads, group * n, head_width).
         query = op.reshape(op.transpose(query, (0, 2, 3, 1, 4)), (0, 0, -3, 0))
         made = self._weighted(query, keys, values, self.masks[layer.window])
@@ -172,9 +179,22 @@ class _Builder:
         return op.nn.rotary_embedding(x, *turns, interleaved=self.config.interleaved)
 
     def _stored(self, state: str, rows: _core.Expr) -> _core.Expr:
-        """Stores the rows of the new tokens. Returns those that attention reads: (b, key_heads, m, head_width)."""
+        """Stores the rows of the new tokens. Returns those that attention reads: (b, m, ..)."""
         self.new_states[state] = stored = op.scatter_nd(self.states[state], self.at, rows)
-        read = op.slice_like(stored, op.reshape(self.seen, (1, -1)), axes=[1])
+        return op.slice_like(stored, op.reshape(self.seen, (1, -1)), axes=[1])
+
+    def _kept(self, kind: str, i: int, rows: _core.Expr) -> _core.Expr:
+        """Stores keys or values of the new tokens. Returns those that attention reads: (b, key_heads, m, head_width).
+        As int8 they share a scale in each head of a position, so that the largest becomes 127 or -127."""
+        if self.config.cache == "float32":
+            return op.transpose(self._stored(f"{kind}.{i}", rows), (0, 2, 1, 3))
+        most = op.max(op.abs(rows), axis=[-1])
+        largest, zero = const(127.0, "float32"), const(0.0, "float32")
+        factor = op.where(op.equal(most, zero), zero, op.divide(largest, most))
+        numbers = op.cast(op.round(op.multiply(rows, op.expand_dims(factor, -1))), dtype="int8")
+        numbers = self._stored(f"{kind}.{i}", numbers)
+        scales = self._stored(f"{kind}_scales.{i}", op.divide(most, largest))
+        read = op.multiply(op.cast(numbers, dtype="float32"), op.expand_dims(scales, -1))
         return op.transpose(read, (0, 2, 1, 3))
 
     def _weighted(self, query, keys, values, mask) -> _core.Expr:
@@ -188,21 +208,63 @@ class _Builder:
 
     # --- the whole ----------------------------------------------------------------------------------------------------
 
-    def feed_forward(self, x: _core.Expr, i: int) -> _core.Expr:
-        name, width = f"blk.{i}.ffn", self.config.width
-        if f"{name}_up.weight" not in self.weights:
-            self.check(f"{name}_up.weight")
-        rows = self.weights.shape(f"{name}_up.weight")[0]
+    def feed_forward(self, x: _core.Expr, i: int, of: str = "", leading: int = 2) -> _core.Expr:
+        """Returns the results of the network of a layer. `of`: the end of its weights' names, if it is an expert."""
+        up_name, gate_name, down_name = (f"blk.{i}.ffn_{part}{of}" for part in ("up", "gate", "down"))
+        width = self.config.width
+        if f"{up_name}.weight" not in self.weights:
+            self.check(f"{up_name}.weight")
+        rows = self.weights.shape(f"{up_name}.weight")[0]
         inner = rows // 2 if self.config.joint_gate else rows
-        up = self.linear(x, f"{name}_up", rows, width)
+        up = self.linear(x, up_name, rows, width, leading)
         if self.config.joint_gate:
             gate, up = op.split(up, 2, axis=-1)
             made = op.multiply(self.activation(gate), up)
-        elif f"{name}_gate.weight" in self.weights:
-            made = op.multiply(self.activation(self.linear(x, f"{name}_gate", inner, width)), up)
+        elif f"{gate_name}.weight" in self.weights:
+            made = op.multiply(self.activation(self.linear(x, gate_name, inner, width, leading)), up)
         else:
             made = self.activation(up)
-        return self.linear(made, f"{name}_down", width, inner)
+        return self.linear(made, down_name, width, inner, leading)
+
+    def shares(self, x: _core.Expr, i: int, experts: Experts) -> _core.Expr:
+        """Returns the share of each expert in the results of each row of x, 0 where it is not used: (experts, rows)."""
+        rated = op.nn.softmax(self.linear(x, f"blk.{i}.ffn_gate_inp", experts.count, self.config.width, 1), axis=-1)
+        best, places = op.topk(rated, k=experts.used, axis=-1, dtype="int64")
+        if experts.normalised:
+            best = op.divide(best, op.sum(best, axis=[-1], keepdims=True))
+        chosen = op.equal(op.expand_dims(places, 0), const(np.arange(experts.count).reshape(-1, 1, 1)))
+        return op.sum(op.where(chosen, op.expand_dims(best, 0), const(0.0, "float32")), axis=[-1])
+
+    def expert(self, i: int, e: int) -> _core.Function:
+        """Returns a function that adds the results of an expert to those of others, in the rows that have a share in
+        it. Without such rows, its products have no rows, and read no weights."""
+        x, made = (var(name, shape=("t", self.config.width)) for name in ("x", "made"))
+        share = var("share", shape=("t",))
+        rows = op.reshape(op.argwhere(op.not_equal(share, const(0.0, "float32"))), (-1,))
+        own = self.feed_forward(op.take(x, rows, axis=0), i, f".{e}", 1)
+        own = op.multiply(own, op.expand_dims(op.take(share, rows, axis=0), -1))
+        return _core.Function([x, share, made], op.scatter_nd(made, op.expand_dims(rows, 0), own, mode="add"))
+
+    def mixture(self, x: _core.Expr, i: int) -> _core.Expr:
+        """Returns the sum of the results of the experts that each token uses."""
+        experts = self.config.experts
+        if experts is None:
+            raise wrong_input(
+                f"{self.path}: layer {i} has a router, but the configuration has no experts",
+                "the configuration and the weights belong to different models: copy or download both again",
+            )
+        rows = op.reshape(x, (-3, 0))
+        shares, made = self.shares(rows, i, experts), op.zeros_like(rows)
+        for e in range(experts.count):
+            name = f"layer_{i}_expert_{e}"
+            self.functions[name] = self.expert(i, e)
+            made = _core.Call(_core.GlobalVar(name), [rows, op.take(shares, const(e, "int64"), axis=0), made])
+        made = op.reshape_like(made, x)
+        if f"blk.{i}.ffn_up_shexp.weight" not in self.weights:
+            return made
+        gate = self.weight(f"blk.{i}.ffn_gate_inp_shexp.weight", self.config.width)
+        gate = op.sigmoid(op.nn.dense(x, op.expand_dims(gate, 0)))
+        return op.add(made, op.multiply(gate, self.feed_forward(x, i, "_shexp")))
 
     def logits(self, x: _core.Expr, wanted: _core.Expr) -> _core.Expr:
         width, vocabulary = self.config.width, self.config.vocabulary
@@ -222,7 +284,8 @@ class _Builder:
         for i in range(len(self.config.layers)):
             attended = self.attention(self.norm(x, f"blk.{i}.attn_norm", width), i)
             x = op.add(x, self.optional_norm(attended, f"blk.{i}.post_attention_norm", width))
-            fed = self.feed_forward(self.norm(x, f"blk.{i}.ffn_norm", width), i)
+            normed, routed = self.norm(x, f"blk.{i}.ffn_norm", width), f"blk.{i}.ffn_gate_inp.weight" in self.weights
+            fed = self.mixture(normed, i) if routed else self.feed_forward(normed, i)
             x = op.add(x, self.optional_norm(fed, f"blk.{i}.post_ffw_norm", width))
         results = [self.logits(x, wanted), *(self.new_states[name] for name in self.states)]
         inputs = [first, self.at, self.seen, wanted, *self.tables.values(), *self.states.values()]
@@ -233,4 +296,5 @@ def program(path: str, config: Config, weights: Weights) -> tuple[_core.IRModule
     """Returns the program with the weights as constants, and the names of those that it uses. `path` is for
     messages."""
     builder = _Builder(path, config, weights)
-    return _core.IRModule({"main": builder.function()}), builder.used
+    main = builder.function()
+    return _core.IRModule({"main": main, **builder.functions}), builder.used

@@ -40,11 +40,11 @@ class Settings:
             raise self.bad(f"`{name}` is {str(value)[:60]}, but must be {_WORDS[kinds]}")
         return value
 
-    def count(self, gguf: str, folder: str, default: int | None = None, most: int = _MOST) -> int:
-        """Returns a number from 1."""
+    def count(self, gguf: str, folder: str, default: int | None = None, most: int = _MOST, least: int = 1) -> int:
+        """Returns a number from `least`."""
         value = self._value(gguf, folder, int, default)
-        if not 1 <= value <= most:
-            raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number from 1 to {most}")
+        if not least <= value <= most:
+            raise self.bad(f"`{self._name(gguf, folder)}` is {value}, but must be a number from {least} to {most}")
         return value
 
     def number(self, gguf: str, folder: str, default: float | None = None) -> float:

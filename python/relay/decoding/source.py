@@ -13,11 +13,13 @@ from ..errors import wrong_input
 from .blocks import Matrix
 from .config import Config, Weights
 from .families import FAMILIES
-from .families.common import MOST_LAYERS
+from .families.common import MOST_EXPERTS, MOST_LAYERS, experts_of
 from .folder import NamedWeights, arrays_of, json_of
 from .gguf import File
 from .settings import Settings
 
+_ALL_EXPERTS = "_exps.weight"  # ends the name of a tensor with a matrix for each expert
+_MOST_IN_ALL = 1 << 16  # experts of all layers
 # Read with the configuration.
 _NO_WEIGHTS = {"rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight"}
 
@@ -27,7 +29,19 @@ class GgufWeights:
 
     def __init__(self, file: File):
         self.file, self.unknown = file, []
+        for name in [name for name in file.tensors if name.endswith(_ALL_EXPERTS)]:
+            file.split(name, [f"{name.removesuffix(_ALL_EXPERTS)}.{e}.weight" for e in range(self._experts(name))])
         self.types = sorted({entry.type.name for entry in file.tensors.values() if len(entry.shape) > 1})
+
+    def _experts(self, name: str) -> int:
+        shape = self.file.tensors[name].shape
+        if len(shape) != 3 or shape[0] > MOST_EXPERTS:
+            raise wrong_input(
+                f"{self.file.path}: tensor `{name}` is {list(shape)}, but must have 3 axes, the first of at most "
+                f"{MOST_EXPERTS} experts",
+                "give another version of the model",
+            )
+        return shape[0]
 
     def __contains__(self, name: str) -> bool:
         return name in self.file.tensors
@@ -97,8 +111,11 @@ def of_arrays(path: Path, values: dict, arrays: dict[str, np.ndarray], files: li
     settings = Settings(str(path), values, name, is_gguf=False)
     names = family.names(settings) if hasattr(family, "names") else family.NAMES
     layers = settings.count("", "num_hidden_layers" if "num_hidden_layers" in values else "n_layer", most=MOST_LAYERS)
+    experts = found.count if (found := experts_of(settings, True)) else 0
+    if layers * experts > _MOST_IN_ALL:
+        raise settings.bad(f"{layers} layers of {experts} experts are more than {_MOST_IN_ALL} experts")
     adapted = getattr(family, "adapted", lambda name, array: array)
-    weights = NamedWeights(arrays, names, layers, adapted, settings.flag("tie_word_embeddings", False))
+    weights = NamedWeights(arrays, names, layers, experts, adapted, settings.flag("tie_word_embeddings", False))
     _embedding(settings, weights)
     return Source(path.parent, settings, weights, _config(family, settings, weights), files)
 

@@ -10,6 +10,7 @@
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/driver/kernel_store.h"
+#include "relay/driver/pass_options.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/targets.h"
 #include "relay/exec/artifact_target.h"
@@ -67,7 +68,7 @@ std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Optio
 Result<ir::Module> optimise(const ir::Module& module, const Options& options, CompileReport* report) {
   RELAY_RETURN_IF_ERROR(check_options(options));
   transform::PassContext context;
-  context.options = pipeline_of(options.passes).options;
+  context.options = pass_options(options);
   context.verify = options.passes.verify;
   context.trace = [&](const transform::PassTrace& trace) {
     if (report) report->passes.push_back({trace.pass.name, trace.seconds * 1e3});

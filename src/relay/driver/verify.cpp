@@ -1,6 +1,7 @@
 #include "relay/driver/verify.h"
 
 #include "relay/driver/debug.h"
+#include "relay/driver/pass_options.h"
 #include "relay/input/values.h"
 #include "relay/typing/typing.h"
 
@@ -87,7 +88,7 @@ static Outcome compiled_outcome(const Case& c, const Options& options) {
 static Result<ir::Module> run(const std::vector<transform::PassInfo>& passes, const ir::Module& module,
                               const Options& options, transform::Applied* applied = nullptr) {
   transform::PassContext context;
-  context.options = pipeline_of(options.passes).options;
+  context.options = pass_options(options);
   context.verify = options.passes.verify;
   Result<ir::Module> after = transform::run_these(module, passes, context);
   if (applied) *applied = context.applied;

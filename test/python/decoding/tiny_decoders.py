@@ -19,6 +19,8 @@ _YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 4.0, "original_max_po
 _LONG = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0, 1.1, 1.3, 1.6],
          "long_factor": [1.5, 2.0, 4.0, 8.0]}  # fmt: skip
 
+_EXPERTS = {"num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 32}
+
 # The class of the configuration, and the fields that differ.
 KINDS = {
     "llama": ("LlamaConfig", {}),
@@ -34,6 +36,9 @@ KINDS = {
     "phi3": ("Phi3Config", {"sliding_window": 7}),
     "phi3-long": ("Phi3Config", {"rope_parameters": _LONG, "original_max_position_embeddings": 64}),
     "qwen3": ("Qwen3Config", {"head_dim": 16}),
+    "mixtral": ("MixtralConfig", {"num_local_experts": 5, "num_hidden_layers": 2}),
+    "qwen2-experts": ("Qwen2MoeConfig", {**_EXPERTS, "shared_expert_intermediate_size": 40, "mlp_only_layers": [1]}),
+    "qwen3-experts": ("Qwen3MoeConfig", {**_EXPERTS, "head_dim": 16, "norm_topk_prob": True, "num_hidden_layers": 2}),
     "gemma": ("GemmaConfig", {"head_dim": 16, "hidden_activation": "gelu_pytorch_tanh"}),
     "gemma2": ("Gemma2Config", {"head_dim": 16, "sliding_window": 5, "query_pre_attn_scalar": 24}),
     "gemma3": ("Gemma3TextConfig", {"head_dim": 16, "sliding_window": 5, "num_hidden_layers": 7}),
@@ -68,6 +73,8 @@ def folder_of(kind):
 @functools.cache
 def _in_float64(kind):
     how = {"dtype": torch.float64, "attn_implementation": "eager"}  # Gemma 2's caps are in it alone
+    if "experts" in kind or kind == "mixtral":
+        how["experts_implementation"] = "eager"  # others are for shorter floats only
     return transformers.AutoModelForCausalLM.from_pretrained(folder_of(kind), **how).eval()
 
 

@@ -227,3 +227,31 @@ def test_quantised_convolutions(types, zero_type, tmp_path):
         np.testing.assert_array_equal(relay.compile(module)(data), exact, err_msg=f"{weight_shape}")
         fours = how.get("groups", 1) == 1 and weight_shape[1] > 3
         assert ("4 products at once" in rules_for("zen4", module, tmp_path, strict=True)) == fours, weight_shape
+
+
+def product_of(x, y, zeros, transposed):
+    a, b = relay.var("a", shape=x.shape, dtype=str(x.dtype)), relay.var("b", shape=y.shape, dtype=str(y.dtype))
+    one, points = relay.const(np.float32(1)), [relay.const(np.array(zero, "int32")) for zero in zeros]
+    return relay.module(op.qnn.batch_matmul(a, b, one, points[0], one, points[1], transpose_b=transposed))
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("types", each_nth(2, BYTES), ids="-".join)
+def test_products_of_two_inputs(types, target, tmp_path):
+    """Both factors have a zero point; the second is stored along the sum too, and the last pair may have one number."""
+    random = np.random.default_rng(11)
+    for b, m, k, n in [(2, 12, 32, 24), (3, 9, 7, 17), (1, 128, 33, 40), (2, 2, 8, 3)]:
+        x, y = whole(random, types[0], (b, m, k)), whole(random, types[1], (b, k, n))
+        zeros = [int(random.integers(np.iinfo(t).min, np.iinfo(t).max)) for t in types]
+        exact = (x.astype("int64") - zeros[0]) @ (y.astype("int64") - zeros[1])
+        for transposed in (False, True):
+            given = np.ascontiguousarray(y.transpose(0, 2, 1)) if transposed else y
+            model = relay.compile(product_of(x, given, zeros, transposed), target=target)
+            got = model(before_a_guard(x), before_a_guard(given))
+            np.testing.assert_array_equal(got, exact, err_msg=f"{b}x{m}x{k}x{n}")
+
+
+@pytest.mark.parametrize("target", ["zen3", "zen4", "sapphirerapids"])
+def test_products_of_two_inputs_take_pairs(target, tmp_path):
+    x, y = np.zeros((2, 64, 32), "uint8"), np.zeros((2, 32, 64), "uint8")
+    assert TWO_AT_ONCE.search(rules_for(target, product_of(x, y, (3, 5), False), tmp_path, strict=True))

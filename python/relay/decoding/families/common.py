@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..config import Layer
+from ..config import Experts, Layer
 from ..settings import Settings
 
 MOST_LAYERS = 4096
+MOST_EXPERTS = 1024  # of a layer
 # The names of config.json's models for those of GGUF; {i} is a layer. Endings .weight and .bias are added.
 NAMES = {
     "token_embd": "model.embed_tokens",
@@ -42,6 +43,17 @@ def sizes(settings: Settings) -> dict[str, int | float]:
 def layers_of(settings: Settings) -> int:
     """Returns the number of layers."""
     return settings.count("block_count", "num_hidden_layers", most=MOST_LAYERS)
+
+
+def experts_of(settings: Settings, normalised: bool) -> Experts | None:
+    """Returns the experts of the layers that have some, or None. `normalised`: that of Experts, unless config.json has
+    `norm_topk_prob`."""
+    none = settings.count("", "num_local_experts", 0, MOST_EXPERTS, least=0)
+    count = settings.count("expert_count", "num_experts", none, MOST_EXPERTS, least=0)
+    if not count:
+        return None
+    used = settings.count("expert_used_count", "num_experts_per_tok", most=count)
+    return Experts(count, used, settings.flag("norm_topk_prob", normalised))
 
 
 def windows(settings: Settings, layers: int, every: int = 1) -> list[int]:

@@ -1,14 +1,22 @@
-"""Llama, Mistral, SmolLM (Llama's network), SmolLM 3 (some layers do not rotate)."""
+"""Llama, Mistral, SmolLM (Llama's network), SmolLM 3 (some layers do not rotate), Mixtral (experts)."""
 
 from __future__ import annotations
 
 from ..config import Config, Weights
 from ..rotation import rotation
 from ..settings import Settings
-from .common import NAMES as NAMES
-from .common import layers_of, sizes, windows, with_windows
+from .common import NAMES as COMMON
+from .common import experts_of, layers_of, sizes, windows, with_windows
 
 _STILL = 4  # of SmolLM 3: each fourth layer does not rotate
+_OF_MIXTRAL = "model.layers.{i}.block_sparse_moe"
+NAMES = {
+    **COMMON,
+    "blk.{i}.ffn_gate_inp": f"{_OF_MIXTRAL}.gate",
+    "blk.{i}.ffn_gate.{e}": f"{_OF_MIXTRAL}.experts.{{e}}.w1",
+    "blk.{i}.ffn_up.{e}": f"{_OF_MIXTRAL}.experts.{{e}}.w3",
+    "blk.{i}.ffn_down.{e}": f"{_OF_MIXTRAL}.experts.{{e}}.w2",
+}
 
 
 def config(settings: Settings, weights: Weights) -> Config:
@@ -26,5 +34,6 @@ def config(settings: Settings, weights: Weights) -> Config:
         layers=with_windows(windows(settings, layers) if slides else [0] * layers, rotations),
         rotations=(rotation(settings, found["head_width"], weights),),
         interleaved=settings.is_gguf,  # GGUF has the rows of queries and keys in another order
+        experts=experts_of(settings, True),
         **found,
     )

@@ -82,8 +82,30 @@ llvm::Value* KernelEmitter::load_run(std::span<const Expr> of) {
   return v;
 }
 
+// The number of which these are all parts, the first in the low bits: int16(x), int16(x >> 16); null if there is none.
+static Expr whole_of(std::span<const Expr> of) {
+  const int bits = of[0]->dtype.bits, all = bits * static_cast<int>(of.size());
+  if (of[0]->kind != Kind::Cast || of[0]->args[0]->dtype.bits != all || of[0]->args[0]->dtype.is_float()) return {};
+  const Expr& whole = of[0]->args[0];
+  for (size_t i = 1; i < of.size(); ++i) {
+    const Expr& shifted = of[i]->kind == Kind::Cast ? of[i]->args[0] : of[i];
+    if (of[i]->kind != Kind::Cast || of[i]->dtype != of[0]->dtype || shifted->kind != Kind::Binary ||
+        shifted->binary != scalar::BinaryOp::Shr || !scalar::equal(shifted->args[0], whole))
+      return {};
+    const Expr& count = shifted->args[1]->kind == Kind::Broadcast ? shifted->args[1]->args[0] : shifted->args[1];
+    if (!scalar::is_int(count, bits * static_cast<int64_t>(i))) return {};
+  }
+  return whole;
+}
+
 // A vector in which the numbers of each lane are adjacent, as in memory.
 llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
+  if (const Expr whole = whole_of(of); whole && module_.getDataLayout().isLittleEndian()) {
+    llvm::Value* v = emit(whole);
+    const unsigned parts = static_cast<unsigned>(of.size()) * static_cast<unsigned>(of[0]->dtype.lanes);
+    return b_.CreateBitCast(v,
+                            llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(of[0]->dtype.bits)), parts));
+  }
   const Expr& first = of[0];
   const int lanes = first->dtype.lanes;
   const unsigned n = static_cast<unsigned>(of.size());

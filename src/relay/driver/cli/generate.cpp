@@ -97,6 +97,9 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
   add_value<std::string>(*verb, *options, "--draft", "draft", "A smaller model of the same tokens that proposes");
   add_value<int64_t>(*verb, *options, "--threads", "threads", "Number of threads; 0: all cores [0]")
       ->check(CLI::Range(0, 1024));
+  add_value<std::string>(*verb, *options, "--kv-cache", "kv_cache",
+                         "Type in which keys and values of earlier tokens are kept: float32, or int8 [float32]")
+      ->check(CLI::IsMember({"float32", "int8"}));
   verb->add_flag_callback(
       "--no-cache", [options = options.get()] { options->given["cache"] = false; },
       "Neither look for the compiled model in the cache nor store it there");

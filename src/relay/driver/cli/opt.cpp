@@ -12,6 +12,7 @@
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/cli/pass_log.h"
 #include "relay/driver/cli/plan_log.h"
+#include "relay/driver/pass_options.h"
 #include "relay/driver/stages.h"
 #include "relay/driver/tuning.h"
 #include "relay/input/files.h"
@@ -97,8 +98,7 @@ static Result<ir::Module> transformed(const OptOptions& options, ir::Module modu
   transform::PassContext context;
   std::vector<std::string> names;
   if (!options.has_passes) {
-    driver::Pipeline usual = driver::pipeline_of(compilation.passes);
-    names = usual.passes, context.options = usual.options;
+    names = driver::pipeline_of(compilation.passes).passes, context.options = driver::pass_options(compilation);
   } else if (!trim(options.passes).empty()) {  // else empty
     for (std::string_view name : split(options.passes, ',')) names.emplace_back(trim(name));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "relay/ir/rewrite.h"
 #include "relay/transform/attributes.h"
@@ -321,14 +322,26 @@ Expr one_if_zero(const Expr& zero_point) {
   return c ? typed_scalar(0, DType::int32()) : zero_point;
 }
 
+// True for a product of two computed tensors that kernels compute by pairs of 16 bits: of matrices that are large
+// enough, the first of them stored along the sum, whose length is known.
+bool multiplies_pairs(const FloatCall& f) {
+  if (!f.products || as<Op>(f.call.callee)->name != "nn.batch_matmul" || attribute<bool>(f.call, "transpose_a", false))
+    return false;
+  constexpr int64_t least = 8, most = 1 << 15;  // products of 255 by 255 that int32 holds
+  const Dims &x = tensor_of(f.call.args[0]).shape, &out = as<TensorType>(f.call.type)->shape;
+  return scalar::is_int(x[2]) && least <= x[2]->ivalue && x[2]->ivalue <= most &&
+         std::none_of(out.begin() + 1, out.end(), [](const Dim& d) { return scalar::is_int(d) && d->ivalue < least; });
+}
+
 // int32 sums with the product of both scales. `weight_axis`: the axis along which a weight may have several scales.
 Maybe contraction(const FloatCall& f, const Quantized* w, std::string_view name, int64_t weight_axis,
                   int64_t out_axis) {
   const Quantized* x = f.args[0];
   if (!is_single(x) || !is_quantised_once(w)) return std::nullopt;
   if (!w->one().is_single() && w->one().axis != weight_axis) return std::nullopt;
-  // Dot products take bytes and a constant weight; others are faster in floats.
-  if (f.exact && (x->one().dtype.bits > 8 || w->one().dtype.bits > 8 || !is_weight(w->value))) return std::nullopt;
+  // Dot products take bytes; without a constant weight most are faster in floats.
+  if (f.exact && (x->one().dtype.bits > 8 || w->one().dtype.bits > 8 || !(is_weight(w->value) || multiplies_pairs(f))))
+    return std::nullopt;
   const bool dense = name == "qnn.dense" || name == "qnn.batch_matmul";
   Exprs args = {
       x->value, w->value, x->one().scale, x->one().zero_point, w->one().scale, one_if_zero(w->one().zero_point)};
@@ -473,8 +486,19 @@ Expr dequantized(const Quantized& q, const Span& span) {
   return typed_tuple(std::move(parts), span);
 }
 
+// True for a call that moves the sums of a contraction, so that they are not rounded in its kernel.
+static bool moves_sums(const Call* call) {
+  static const std::set<std::string_view> moves = {"expand_dims", "reshape", "squeeze", "transpose"};
+  const Op* op = call ? as<Op>(call->callee) : nullptr;
+  return op && call->args.size() == 1 && moves.count(op->name) && tensor_of(call->args[0]).dtype == DType::int32();
+}
+
 Expr requantized(const Expr& value, const Affine& from, const Affine& to, const Span& span, bool exact) {
   if (from.dtype == to.dtype && equal(from.scale, to.scale) && equal(from.zero_point, to.zero_point)) return value;
+  const Call* call = as<Call>(value);
+  if (exact && from.is_single() && to.is_single() && moves_sums(call))
+    return typed_call(as<Op>(call->callee)->name, {requantized(call->args[0], from, to, span, exact)}, values_of(*call),
+                      call->span);
   op::AttrValues attrs = {{"axis", from.is_single() ? -1 : from.axis}, {"out_dtype", to.dtype}};
   Exprs args = {value, from.scale, from.zero_point, to.scale, to.zero_point};
   if (exact) {  // the quotient of the scales is folded

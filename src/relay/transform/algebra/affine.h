@@ -30,8 +30,9 @@ struct Quantized {
 struct FloatCall {
   const ir::Call& call;
   std::vector<const Quantized*> args;
-  const Affine* output;  // of the quantisation that finally follows; null if unknown
-  bool exact = false;    // see fake_quantization_to_integer.exact
+  const Affine* output;   // of the quantisation that finally follows; null if unknown
+  bool exact = false;     // see fake_quantization_to_integer.exact
+  bool products = false;  // see fake_quantization_to_integer.products
 };
 
 using IntegerRule = std::optional<Quantized> (*)(const FloatCall&);

@@ -40,6 +40,16 @@ using op::Fusion;
 
 namespace {
 
+// True for the zero point 0 of sums in int32, which all of them have.
+bool is_zero_of_sums(const Call& call, const Expr& e) {
+  auto is_int32 = [](const Expr& x) {
+    const TensorType* type = as<TensorType>(x->type);
+    return type && type->dtype == DType::int32();
+  };
+  const Constant* c = as<Constant>(e);
+  return c && c->value.rank() == 0 && c->value.at(0) == 0 && is_int32(e) && is_int32(call.args[0]);
+}
+
 // Calls f for an operator's arguments, with tuple expressions flattened.
 template <class F>
 void for_each_operand(const Call& call, F f) {
@@ -416,8 +426,8 @@ class Fuser {
       const Expr& e = expr(n);
       const Call* call = op_call(e);
       Exprs children{call->callee};
-      // Layers have different scales and zero points; as parameters, these leave them one kernel. The scale 1 has a
-      // simpler kernel.
+      // Layers have different scales and zero points; as parameters, these leave them one kernel. The scale 1 and the
+      // zero point of sums have simpler kernels.
       const bool is_quantisation =
           call_of(e, "qnn.quantize") || call_of(e, "qnn.dequantize") || call_of(e, "qnn.requantize");
       for (const Expr& a : call->args) {
@@ -428,7 +438,7 @@ class Fuser {
           made->type = a->type;
           children.push_back(std::move(made));
         } else {
-          children.push_back(operand(a, is_quantisation && a != call->args[0]));
+          children.push_back(operand(a, is_quantisation && a != call->args[0] && !is_zero_of_sums(*call, a)));
         }
       }
       inner[e.get()] = with_children(e, children);

@@ -21,6 +21,8 @@
 //   nn.conv2d(qnn.dequantize(%x, s, z), qnn.dequantize(w, t, 0))
 //     becomes   qnn.dequantize(qnn.conv2d(%x, w, s, z, t, 0, out_dtype="int32"), s * t, 0)
 //
+// Products of two computed tensors (attention) stay in floats, unless .products=1.
+//
 // Functions of one byte become tables of 256 bytes (byte_tables.h).
 #include <algorithm>
 
@@ -68,6 +70,7 @@ class Integers {
       : qat_(context.flag("fake_quantization_to_integer.qat")),
         softmax_(context.flag("fake_quantization_to_integer.softmax")),
         exact_(context.flag("fake_quantization_to_integer.exact")),
+        products_(context.flag("fake_quantization_to_integer.products")),
         hard_fail_(context.flag("fake_quantization_to_integer.hard_fail")) {}
 
   FunctionRef operator()(const FunctionRef& f) {
@@ -245,7 +248,7 @@ class Integers {
       if (!q) return std::nullopt;
       return Quantized{typed_get(q->value, item->index, e->span), {q->affine[static_cast<size_t>(item->index)]}};
     }
-    FloatCall f{*call, {}, output, exact_};
+    FloatCall f{*call, {}, output, exact_, products_};
     for (const Expr& arg : call->args) f.args.push_back(done.find(arg.get()));
     return rule_of(*call)(f);
   }
@@ -266,7 +269,7 @@ class Integers {
     return q ? dequantized(*q, now->span) : now;
   }
 
-  bool qat_, softmax_, exact_, hard_fail_;
+  bool qat_, softmax_, exact_, products_, hard_fail_;
   NodeSet looked_at_;
   std::vector<std::pair<Span, std::string>> failures_;
 };

@@ -1,0 +1,18 @@
+#include "relay/driver/pass_options.h"
+
+#include "relay/lower/group/cost.h"
+#include "relay/machine/instruction.h"
+
+namespace relay::driver {
+
+std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
+  std::map<std::string, ir::AttrValue> out = pipeline_of(options.passes).options;
+  const TargetDesc& target = options.lower.target;
+  const machine::RatedInstruction pairs =
+      machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32());
+  const double products = pairs.instruction ? pairs.instruction->products * pairs.per_cycle : 0;
+  out["fake_quantization_to_integer.products"] = int64_t{products > lower::surely_more * target.fma_per_cycle};
+  return out;
+}
+
+}  // namespace relay::driver
