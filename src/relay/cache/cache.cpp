@@ -1,7 +1,6 @@
 #include "relay/cache/cache.h"
 
 #include <fcntl.h>
-#include <link.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -18,6 +17,7 @@
 
 #include "relay/base/bytes.h"
 #include "relay/base/output_file.h"
+#include "relay/cache/build_id.h"
 
 namespace relay::cache {
 
@@ -149,13 +149,14 @@ class Transaction {
 
 }  // namespace
 
-static constexpr int index_version = 2;
+static constexpr int index_version = 3;
 static const char* const schema =
     "CREATE TABLE IF NOT EXISTS contents(path TEXT PRIMARY KEY, identity TEXT, hash TEXT);"
     "CREATE TABLE IF NOT EXISTS files(model TEXT, place INTEGER, path TEXT, PRIMARY KEY(model, place));"
     "CREATE TABLE IF NOT EXISTS models(key TEXT PRIMARY KEY, model TEXT, how TEXT, notes TEXT, bytes INTEGER,"
     " compile_ms REAL, made REAL, used REAL);"
-    "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, hash TEXT, bytes INTEGER, used REAL, object BLOB);";
+    "CREATE TABLE IF NOT EXISTS kernels(key TEXT PRIMARY KEY, hash TEXT, bytes INTEGER, used REAL, object BLOB);"
+    "CREATE TABLE IF NOT EXISTS packages(path TEXT PRIMARY KEY, taken INTEGER);";
 
 // The index of this version, or null; `useless`: the existing file is not an index, or is that of another version.
 static sqlite3* open_index(const std::string& path, bool& useless) {
@@ -206,8 +207,8 @@ Result<std::unique_ptr<Cache>> Cache::open(const std::string& folder, int64_t ma
   return std::unique_ptr<Cache>(new Cache(folder, max_bytes, index));
 }
 
-Cache::Cache(std::string folder, int64_t max_bytes, sqlite3* index)
-    : folder_(std::move(folder)), max_bytes_(max_bytes), index_(index) {}
+Cache::Cache(std::string folder, int64_t max_bytes, sqlite3* index, bool is_package)
+    : folder_(std::move(folder)), max_bytes_(max_bytes), index_(index), is_package_(is_package) {}
 Cache::~Cache() { sqlite3_close(index_); }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -249,25 +250,11 @@ static Result<std::string> hash_of_file(const std::string& path, size_t bytes) {
   return hash;
 }
 
-// The identity of this build of the compiler: that of the file that contains this function.
+// The identity of this build of the compiler: that of the file that has it.
 static const std::string& compiler_identity() {
   static const std::string made = [] {
-    std::string path = "/proc/self/exe";
-    auto look = [](dl_phdr_info* object, size_t, void* out) {
-      uintptr_t here = reinterpret_cast<uintptr_t>(&compiler_identity);
-      for (int i = 0; i < object->dlpi_phnum; ++i) {
-        const ElfW(Phdr) & part = object->dlpi_phdr[i];
-        uintptr_t begin = object->dlpi_addr + part.p_vaddr;
-        if (part.p_type == PT_LOAD && begin <= here && here < begin + part.p_memsz) {
-          if (object->dlpi_name && *object->dlpi_name) *static_cast<std::string*>(out) = object->dlpi_name;
-          return 1;
-        }
-      }
-      return 0;
-    };
-    dl_iterate_phdr(look, &path);
     struct stat about{};
-    return stat(path.c_str(), &about) == 0 ? identity(about) : std::string();
+    return stat(this_file().c_str(), &about) == 0 ? identity(about) : std::string();
   }();
   return made;
 }
@@ -424,7 +411,10 @@ Result<std::vector<Cache::Stray>> Cache::strays() {
 
 // --- kernels ---------------------------------------------------------------------------------------------------------
 
-static std::string key_of_kernel(const std::string& key) { return hash_of(compiler_identity() + "\n" + key); }
+// In a package, a kernel has the same key for all builds.
+std::string Cache::key_of_kernel(const std::string& key) const {
+  return hash_of((is_package_ ? std::string() : compiler_identity()) + "\n" + key);
+}
 
 Result<std::optional<std::string>> Cache::find_kernel(const std::string& key) {
   const std::string mine = key_of_kernel(key);
@@ -435,6 +425,7 @@ Result<std::optional<std::string>> Cache::find_kernel(const std::string& key) {
   }
   std::string object = look.bytes(1);
   if (hash_of(object) == look.text(0)) return std::optional(std::move(object));
+  if (is_package_) return std::optional<std::string>();
   RELAY_RETURN_IF_ERROR(Statement(index_, "DELETE FROM kernels WHERE key = ?").bind(mine).run());
   return std::optional<std::string>();
 }
@@ -453,7 +444,7 @@ Status Cache::keep_kernels(std::span<const CachedKernel> kernels, std::span<cons
     RELAY_RETURN_IF_ERROR(touch.bind(time).bind(key_of_kernel(key)).bind(time - 3600).run());
   }
   RELAY_RETURN_IF_ERROR(writing.commit());
-  if (kernels.empty()) return ok();
+  if (kernels.empty() || is_package_) return ok();
   RELAY_ASSIGN(const Pruned removed, prune(max_bytes_, forever));
   (void)removed;
   return ok();
@@ -464,6 +455,71 @@ Result<Cache::Kernels> Cache::kernels() {
   Statement ask(index_, "SELECT count(*), sum(bytes) FROM kernels");
   if (ask.step()) out = {ask.number(0), ask.number(1)};
   RELAY_RETURN_IF_ERROR(ask.status());
+  return out;
+}
+
+Status Cache::count_taken(const std::string& package, int64_t kernels) {
+  Statement count(index_,
+                  "INSERT INTO packages VALUES(?, ?) ON CONFLICT(path) DO UPDATE SET taken = taken + excluded.taken");
+  return count.bind(package).bind(kernels).run();
+}
+
+Result<int64_t> Cache::taken(const std::string& package) {
+  Statement ask(index_, "SELECT taken FROM packages WHERE path = ?");
+  const int64_t out = ask.bind(package).step() ? ask.number(0) : 0;
+  RELAY_RETURN_IF_ERROR(ask.status());
+  return out;
+}
+
+// --- packages --------------------------------------------------------------------------------------------------------
+
+static constexpr int package_version = 1;
+
+std::optional<std::string> default_kernel_package() {
+  const char* given = std::getenv("RELAY_KERNELS");
+  if (given && *given) return std::string(given) == "off" ? std::nullopt : std::optional<std::string>(given);
+  std::error_code error;
+  const std::string beside = (fs::canonical(this_file(), error).parent_path() / "kernels.db").string();
+  return !error && fs::exists(beside, error) ? std::optional(beside) : std::nullopt;
+}
+
+static Diagnostic no_package(const std::string& path, const std::string& reason) {
+  return {DiagnosticKind::corrupt_file,
+          format("the package of kernels {} cannot be used: {}", path, reason),
+          {},
+          {},
+          {},
+          "make it again with `make kernels`, or set RELAY_KERNELS=off"};
+}
+
+Result<std::unique_ptr<Cache>> Cache::open_package(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return no_package(path, "it is not a file");  // a pipe would wait
+  sqlite3* file = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &file, SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX, nullptr);
+  std::unique_ptr<Cache> out(new Cache(path, 0, file, true));
+  if (code != SQLITE_OK) return no_package(path, sqlite3_errstr(code));
+  Statement version(file, "PRAGMA user_version");
+  if (!version.step()) return no_package(path, sqlite3_errmsg(file));
+  if (version.number(0) != package_version) return no_package(path, "it has another format");
+  Statement mine(file, "SELECT 1 FROM builds WHERE id = ?");
+  const bool found = !this_build().empty() && mine.bind(this_build()).step();
+  if (!mine.status()) return no_package(path, sqlite3_errmsg(file));
+  if (!found) return no_package(path, "it was made for another build of Relay");
+  return out;
+}
+
+Result<std::unique_ptr<Cache>> Cache::write_package(const std::string& path, std::span<const std::string> builds) {
+  sqlite3* file = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  std::unique_ptr<Cache> out(new Cache(path, 0, file, true));
+  const std::string all = format("{}CREATE TABLE IF NOT EXISTS builds(id TEXT PRIMARY KEY); PRAGMA user_version = {}",
+                                 schema, package_version);
+  if (code != SQLITE_OK || sqlite3_exec(file, all.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+    return no_package(path, sqlite3_errmsg(file));
+  for (const std::string& build : builds)
+    RELAY_RETURN_IF_ERROR(Statement(file, "INSERT OR IGNORE INTO builds VALUES(?)").bind(build).run());
   return out;
 }
 

@@ -11,6 +11,9 @@
 //
 // The index also has object files of single kernels, by a hash of what they compute, so that models share them. They
 // count for the size of the cache, and have checksums.
+//
+// A package is a file with such kernels for certain builds of the compiler, made by `relay cache pack`. Any number of
+// users read it; nothing is added to it or removed.
 #pragma once
 
 #include <functional>
@@ -66,10 +69,17 @@ class Cache {
   static Result<std::unique_ptr<Cache>> open(const std::string& folder, int64_t max_bytes);
   ~Cache();
   Cache(const Cache&) = delete;
+  // A package, for reading. Fails if it cannot be used: it is damaged, or was not made for this build.
+  static Result<std::unique_ptr<Cache>> open_package(const std::string& path);
+  // A package to which kernels are added, for the builds with these ids (build_id.h); made if absent. Only
+  // find_kernel(), keep_kernels() and kernels() work on packages.
+  static Result<std::unique_ptr<Cache>> write_package(const std::string& path, std::span<const std::string> builds);
   // Opens the same cache again, on any thread, also after this object is destroyed.
   std::function<Result<std::unique_ptr<Cache>>()> opener() const {
     return [folder = folder_, bytes = max_bytes_] { return open(folder, bytes); };
   }
+  const std::string& folder() const { return folder_; }  // of a package: its path
+  bool is_package() const { return is_package_; }
 
   Result<std::optional<CachedModel>> find(const std::string& model, const std::string& request);
   // Writes the artifact and returns its entry. Fails if it cannot be kept: because files changed since they were read,
@@ -102,16 +112,26 @@ class Cache {
   };
   Result<Kernels> kernels();
 
+  // Counts the kernels that were taken from a package instead of being compiled.
+  Status count_taken(const std::string& package, int64_t kernels);
+  Result<int64_t> taken(const std::string& package);
+
  private:
-  Cache(std::string folder, int64_t max_bytes, sqlite3* index);
+  Cache(std::string folder, int64_t max_bytes, sqlite3* index, bool is_package = false);
+  std::string key_of_kernel(const std::string& key) const;
   Result<std::string> key_of(const std::vector<std::string>& files, const std::string& request);
   std::string folder_;
   int64_t max_bytes_;
   sqlite3* index_;
+  bool is_package_;
 };
 
 // The cache that the environment names; null if caching is off.
 Result<std::unique_ptr<Cache>> open_default_cache();
+
+// RELAY_KERNELS names a package, or is "off". The default is kernels.db beside the program or library that has the
+// compiler; unset if there is none.
+std::optional<std::string> default_kernel_package();
 
 // Seconds since 1970.
 double clock_now();

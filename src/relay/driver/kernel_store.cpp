@@ -53,8 +53,11 @@ class Store final : public codegen::ObjectStore {
   Store(std::string target, OpenCache open) : target_(std::move(target)), open_(std::move(open)) {}
   ~Store() override {
     const ForkGuard guard;
-    if (new_.empty() && used_.empty()) return;
-    if (cache::Cache* cache = this->cache()) (void)cache->keep_kernels(new_, used_);  // else compiled again next time
+    if (new_.empty() && used_.empty() && taken_ == 0) return;
+    cache::Cache* const keeps = this->cache();
+    if (!keeps) return;
+    (void)keeps->keep_kernels(new_, used_);  // else compiled again next time
+    if (taken_ > 0) (void)keeps->count_taken(package_->folder(), taken_);
   }
 
   std::optional<std::string> find(const std::string& key, runtime::Tier tier) override {
@@ -63,6 +66,14 @@ class Store final : public codegen::ObjectStore {
     if (object || tier == runtime::Tier::Fast) return object;
     const ForkGuard guard;
     std::lock_guard<std::mutex> lock(mutex_);
+    if (cache::Cache* package = this->package()) {
+      Result<std::optional<std::string>> kept = package->find_kernel(mine);
+      if (kept && *kept) {
+        Memory::shared().keep(mine, **kept);
+        ++taken_;
+        return *std::move(*kept);
+      }
+    }
     if (cache::Cache* cache = this->cache()) {
       Result<std::optional<std::string>> kept = cache->find_kernel(mine);
       if (kept && *kept) {
@@ -98,15 +109,37 @@ class Store final : public codegen::ObjectStore {
     return cache_.get();
   }
 
+  // The same for the package. One that is being written needs all kernels, whatever another one has.
+  cache::Cache* package() {
+    if (looks_for_package_) {
+      looks_for_package_ = false;
+      const std::optional<std::string> path = cache::default_kernel_package();
+      const cache::Cache* const keeps = this->cache();
+      if (path && !(keeps && keeps->is_package()))
+        if (Result<std::unique_ptr<cache::Cache>> opened = cache::Cache::open_package(*path))
+          package_ = *std::move(opened);
+    }
+    return package_.get();
+  }
+
   const std::string target_;
   OpenCache open_;
   std::mutex mutex_;  // guards the following
-  std::unique_ptr<cache::Cache> cache_;
+  std::unique_ptr<cache::Cache> cache_, package_;
+  bool looks_for_package_ = true;
+  int64_t taken_ = 0;  // kernels of the package
   std::vector<cache::CachedKernel> new_;
   std::vector<std::string> used_;
 };
 
 }  // namespace
+
+std::optional<std::string> problem_of_kernel_package() {
+  const std::optional<std::string> path = cache::default_kernel_package();
+  if (!path) return std::nullopt;
+  const Result<std::unique_ptr<cache::Cache>> opened = cache::Cache::open_package(*path);
+  return opened ? std::nullopt : std::optional(opened.errors()[0].message);
+}
 
 std::shared_ptr<codegen::ObjectStore> kernel_store(const TargetDesc& target, OpenCache open) {
   return std::make_shared<Store>(target_key(target), std::move(open));

@@ -222,8 +222,22 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
   return loop::for_(turn, imm(0), turns, loop::ForKind::Serial, loop::let(number, at, body));
 }
 
-bool KernelBuilder::may_pass_limits(const TensorNode& stage) const {
-  if (threads_.empty() || !is_at(stage) || of(stage).storage != Storage::Registers) return false;
+bool KernelBuilder::may_pass_limits(const TensorNode& stage, const Ranges& ranges) const {
+  if (!is_at(stage)) return false;
+  const bool on_cpu = threads_.empty();
+  const StageSchedule& s = of(stage);
+  const bool is_part_of_tile =
+      s.storage == Storage::Registers || (on_cpu && s.storage == Storage::Stack && s.ring.empty());
+  if (!is_part_of_tile || (on_cpu && te::has_several_values(stage))) return false;
+  const Local& local = locals_.at(&stage);
+  for (size_t i = 0; on_cpu && i < local.order.size(); ++i) {  // the tile is a part of an array with more rows
+    const size_t d = static_cast<size_t>(local.order[i]);
+    const Range& r = ranges.at(stage.axes[d].var.get());
+    if (r.limit &&
+        !scalar::prove(scalar::lt(scalar::simplify(r.min - local.origin[d], bounds_), local.buffer->shape[i]), bounds_)
+             .value_or(false))
+      return false;
+  }
   const te::Tensors& loads = bodies_.loads_of(stage);
   return std::all_of(loads.begin(), loads.end(), [&](const te::Tensor& t) {
     const Exprs& of_t = bodies_.loads(stage, *t);
@@ -234,7 +248,7 @@ bool KernelBuilder::may_pass_limits(const TensorNode& stage) const {
         scalar::visit(index, [&](const Expr& e) { found |= e->kind == scalar::Kind::Load; });
       return found;
     });
-    return locals_.count(t.get()) > 0 && !is_read;
+    return (on_cpu || locals_.count(t.get()) > 0) && !is_read;
   });
 }
 

@@ -56,7 +56,8 @@ scalar::Named KernelBuilder::named_parts(const TensorNode& stage) {
 
 loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges, bool init) {
   if (stage->is_program()) return program(stage, ranges);
-  std::vector<Binding> bindings;
+  const bool passes_limits = may_pass_limits(*stage, ranges);
+  std::vector<Binding> bindings, rows, past;  // for rows that may be past a limit: those that are read, and they
   Exprs at;
   for (const te::Axis& a : stage->axes) {
     const Range& r = ranges.at(a.var.get());
@@ -66,6 +67,12 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
              scalar::str(r.extent));
     at.push_back(r.min);
     bindings.push_back({a.var, r.min});
+    if (init || !passes_limits || !r.limit || !threads_.empty()) continue;
+    const Expr row = scalar::var(a.var->name);
+    bounds_.set_range(row, imm(0), a.extent);
+    rows.push_back({row, scalar::simplify(scalar::min(r.min, r.limit - 1), bounds_)});
+    past.push_back({row, r.min});
+    bindings.back().value = row;
   }
   for (const te::Axis& a : stage->reduce_axes) {
     if (init) break;
@@ -83,15 +90,16 @@ loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges,
     element = store_values(stage, at, computed);
   } else {
     auto [buffer, indices] = address(*stage, at);
-    Expr value = resolve(computed);
+    Expr value = scalar::substitute(resolve(computed, past), rows);
     if (!init && stage->combiner != te::Combiner::None)
       value = te::combine(stage->combiner, read(buffer, indices), value);
     element = store(buffer, indices, value);
   }
-  for (size_t i = body.parts.size(); i-- > 0;)
-    element =
-        loop::let(body.parts[i].var, resolve(decided(scalar::substitute(body.parts[i].value, bindings))), element);
-  if (may_pass_limits(*stage)) return element;
+  for (size_t i = body.parts.size(); i-- > 0;) {
+    const Expr part = resolve(decided(scalar::substitute(body.parts[i].value, bindings)), past);
+    element = loop::let(body.parts[i].var, scalar::substitute(part, rows), element);
+  }
+  if (passes_limits) return element;
   for (const te::Axis& a : stage->axes)  // for an unrolled tile whose last rows may not exist
     if (const Range& r = ranges.at(a.var.get()); r.limit) element = loop::if_(lt(r.min, r.limit), element);
   return element;
@@ -209,7 +217,7 @@ std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tenso
   return {it->second, indices};
 }
 
-Expr KernelBuilder::resolve(const Expr& e) {
+Expr KernelBuilder::resolve(const Expr& e, const std::vector<Binding>& past) {
   const Expr of_values = scalar::rewrite(e, [&](const Expr& n) -> Expr {
     if (n->kind != scalar::Kind::Get) return n;
     const TensorNode* t = dynamic_cast<const TensorNode*>(n->args[0]->source.get());
@@ -220,6 +228,11 @@ Expr KernelBuilder::resolve(const Expr& e) {
     const TensorNode* t = dynamic_cast<const TensorNode*>(n->source.get());
     if (!t) return n;
     auto [buffer, indices] = address(*t, n->args);
+    if (!past.empty() && buffer->scope == loop::Scope::Register) {
+      Exprs in_registers = n->args;
+      for (Expr& index : in_registers) index = scalar::substitute(index, past);
+      indices = address(*t, in_registers).second;
+    }
     // In a layout of whole blocks of lanes, padded with zeros, lanes past the end read existing elements if the vector
     // begins at a multiple of the lanes: then it stays in its block.
     bool padded = false;

@@ -73,19 +73,22 @@ class KernelBuilder {
   Expr rest(const Range& range, const Expr& var, int64_t step);
   // True if a later loop of the stage splits the tiles of loop `level` further.
   bool is_cut_again(const TensorNode& stage, size_t level) const;
+  // True if a later loop over the axis of loop `level` is a vector.
+  bool lanes_follow(const TensorNode& stage, size_t level) const;
   loop::Stmt peeled_loop(const Loop& l, const Range& range, Inside with);
   // The steps of a sum over `axis` in which the results of `ranges` may read something other than padding.
   loop::Stmt skip_padding_loop(const te::Tensor& stage, const te::Axis& axis, const Loop& l, const Range& range,
                                const Ranges& ranges, Inside with);
-  // A loop whose extent is known at run time only: whole tiles, then either one masked tile (if lanes follow) or a
-  // partial one. Tiles that are split further cover the remainder themselves.
+  // A loop whose extent is known at run time only: whole tiles, then one masked tile if lanes follow, or else partial
+  // ones. Tiles that are split further cover the remainder themselves.
   loop::Stmt symbolic_loop(const te::Tensor& stage, const Loop& l, size_t level, const Range& range, Inside with);
   // True if loops [level, end) of the stage, or of the stages placed there, unroll the axis, which makes it a register
   // tile. The parts of a tile that are computed before it is stored have the axes of the result.
   bool unrolls(const te::Tensor& stage, size_t level, const std::string& axis) const;
-  // The last `tail` < step elements from `begin` on. A register tile is followed by tiles of half the size, a quarter,
-  // and so on down to four, and one of three, two or one, so that data shared by all rows is read a few times and not
-  // for each row. Other loops take single steps.
+  // The last `tail` < step elements from `begin` on. A register tile is followed by a tile of one row, or else by tiles
+  // of at most four rows. Their last rows may not exist: they are computed from the last one that does, and not stored.
+  // So there are three copies of the tile, and data shared by all rows is read a few times and not for each row. Other
+  // loops take single steps.
   loop::Stmt partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin, const Expr& tail,
                           Inside with);
   loop::Stmt parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);
@@ -113,9 +116,10 @@ class KernelBuilder {
   Region of_all_threads(const te::Tensor& t, Region region) const;
   // Computes a stage into shared memory: its leading loops over threads are distributed over those of the block.
   loop::Stmt fill(const te::Tensor& stage, const Ranges& ranges);
-  // True if elements of the stage past the limit of a range may be computed, because it reads local arrays only and
-  // nothing reads these elements.
-  bool may_pass_limits(const TensorNode& stage) const;
+  // True if elements of the stage past the limit of a range may be computed, because nothing reads them: it is in
+  // registers, and reads local arrays only, or on a CPU what the last element before the limit reads. On a CPU, also if
+  // it is on the stack.
+  bool may_pass_limits(const TensorNode& stage, const Ranges& ranges) const;
   // Refuses blocks that are larger than those of the target.
   void check_blocks(const loop::Kernel& kernel) const;
 
@@ -159,8 +163,9 @@ class KernelBuilder {
   // A load, masked if lanes past the end could touch memory outside of the array.
   Expr read(const loop::BufferRef& buffer, const Exprs& indices, bool padded = false);
   std::pair<loop::BufferRef, Exprs> address(const TensorNode& tensor, const Exprs& at);
-  // Replaces loads of te tensors by loads of buffers.
-  Expr resolve(const Expr& e);
+  // Replaces loads of te tensors by loads of buffers. `past`: variables of rows before a limit; registers are read at
+  // these other rows instead, which may be past it.
+  Expr resolve(const Expr& e, const std::vector<scalar::Binding>& past = {});
 
   const Placement& placement_;
   const std::map<std::string, Layout>& layouts_;

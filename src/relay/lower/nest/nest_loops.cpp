@@ -281,12 +281,16 @@ loop::Stmt KernelBuilder::symbolic_loop(const te::Tensor& stage, const Loop& l, 
   loop::Stmt tiles = loop::for_(var, imm(0), full, serial,
                                 in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step)}); }));
   Expr tail = scalar::simplify(floormod(range.extent, l.step));
-  bool lanes_follow = false;
-  for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
-    lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
   Expr begin = range.min + full * l.step, end = scalar::simplify(range.min + range.extent, bounds_);
-  if (lanes_follow) return loop::block({tiles, loop::if_(lt(imm(0), tail), with({begin, imm(l.step), end}))});
+  if (lanes_follow(*stage, level))
+    return loop::block({tiles, loop::if_(lt(imm(0), tail), with({begin, imm(l.step), end}))});
   return loop::block({tiles, partial_tile(stage, l, level, begin, tail, with)});
+}
+
+bool KernelBuilder::lanes_follow(const TensorNode& stage, size_t level) const {
+  const std::vector<Loop>& l = of(stage).loops;
+  return std::any_of(l.begin() + static_cast<int64_t>(level) + 1, l.end(),
+                     [&](const Loop& later) { return later.axis == l[level].axis && later.kind == LoopKind::Vector; });
 }
 
 bool KernelBuilder::unrolls(const te::Tensor& stage, size_t level, const std::string& axis) const {
@@ -301,24 +305,26 @@ bool KernelBuilder::unrolls(const te::Tensor& stage, size_t level, const std::st
 
 loop::Stmt KernelBuilder::partial_tile(const te::Tensor& stage, const Loop& l, size_t level, const Expr& begin,
                                        const Expr& tail, Inside with) {
-  if (l.step <= 2 || !ring_at(stage, level + 1).empty() || !unrolls(stage, level + 1, l.axis)) {
-    Expr step = scalar::var(fresh(l.axis));
+  if (scalar::is_int(tail, 0)) return loop::block({});
+  const Expr step = scalar::var(fresh(l.axis));
+  // A sum over rows would add the last one again, and a ring advances with each step.
+  if (l.step <= 2 || stage->is_program() || is_reduce_axis(*stage, l.axis) || !ring_at(stage, level + 1).empty() ||
+      !unrolls(stage, level + 1, l.axis)) {
     bounds_.set(step, {0, l.step - 1});
     return loop::for_(step, imm(0), tail, loop::ForKind::Serial,
                       in_loop(step, [&] { return with({begin + step, imm(1)}); }));
   }
-  loop::Stmts out;
-  Expr done = imm(0);
-  int64_t size = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(l.step - 1)));
-  for (; size >= 4; size /= 2) {
-    Expr after = scalar::simplify(floordiv(tail, size) * size, bounds_);
-    out.push_back(loop::if_(lt(done, after), with({begin + done, imm(size)})));
-    done = after;
-  }
-  Expr few = scalar::simplify(tail - done, bounds_);
-  for (size = std::min<int64_t>(3, l.step - 1); size > 0; --size)
-    out.push_back(loop::if_(scalar::eq(few, imm(size)), with({begin + done, imm(size)})));
-  return loop::block(std::move(out));
+  constexpr int64_t most_rows = 4;
+  const int64_t rows = std::min(most_rows, l.step - 1);
+  const Expr tiles = scalar::simplify(floordiv(tail + (rows - 1), rows), bounds_),
+             end = scalar::simplify(begin + tail, bounds_), first = scalar::var(fresh(l.axis));
+  bounds_.set(step, {0, (l.step - 1 + rows - 1) / rows});
+  bounds_.set_range(first, scalar::simplify(begin, bounds_), tail);
+  loop::Stmt several = loop::for_(step, imm(0), tiles, loop::ForKind::Serial, in_loop(step, [&] {
+                                    return loop::let(first, scalar::simplify(begin + step * rows, bounds_),
+                                                     with({first, imm(rows), end}));
+                                  }));
+  return loop::if_(scalar::eq(tail, imm(1)), with({begin, imm(1)}), std::move(several));
 }
 
 loop::Stmt KernelBuilder::parallel_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l,
@@ -336,17 +342,13 @@ loop::Stmt KernelBuilder::parallel_loop(const te::Tensor& stage, size_t level, c
                      with({range.min + full * l.step, imm(tail)}));
   }
   if (is_cut_again(*stage, level)) return with({range.min + var * l.step, rest(range, var, l.step)});
-  Expr full = scalar::simplify(floordiv(range.extent, l.step));
-  bool lanes_follow = false;
-  for (size_t i = level + 1; i < of(*stage).loops.size(); ++i)
-    lanes_follow |= of(*stage).loops[i].axis == l.axis && of(*stage).loops[i].kind == LoopKind::Vector;
+  Expr full = scalar::simplify(floordiv(range.extent, l.step)), begin = range.min + full * l.step;
   loop::Stmt whole = with({range.min + var * l.step, imm(l.step)});
-  if (lanes_follow)
-    return loop::if_(
-        lt(var, full), whole,
-        with({range.min + full * l.step, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)}));
-  Expr tail = scalar::simplify(floormod(range.extent, l.step));
-  return loop::if_(lt(var, full), whole, partial_tile(stage, l, level, range.min + full * l.step, tail, with));
+  if (lanes_follow(*stage, level))
+    return loop::if_(lt(var, full), whole,
+                     with({begin, imm(l.step), scalar::simplify(range.min + range.extent, bounds_)}));
+  return loop::if_(lt(var, full), whole,
+                   partial_tile(stage, l, level, begin, scalar::simplify(floormod(range.extent, l.step)), with));
 }
 
 loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with) {

@@ -164,6 +164,8 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
       continue;
     }
     Expr min = affine->rest, extent = imm(1);
+    size_t moving = 0;  // the number of axes along which the index moves
+    Expr limit;
     bool limited = false,
          below = false;  // lanes past the limit of a range that is walked backwards are before the first
     for (size_t v = 0; v < vars.size(); ++v) {
@@ -171,6 +173,8 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
       if (c == 0) continue;
       const Range r = left_of(*axes[v], user, ranges);
       (c > 0 ? limited : below) |= static_cast<bool>(r.limit);
+      ++moving;
+      if (c == 1 && r.limit && !divided) limit = scalar::simplify(affine->rest + r.limit, bounds_);
       min = min + (c > 0 ? r.min * c : (r.min + r.extent - 1) * c);
       extent = extent + (r.extent - 1) * (c > 0 ? c : -c);
     }
@@ -192,8 +196,10 @@ Region Regions::access(const Expr& load, const TensorNode& user, const Ranges& r
     // Reads of an axis as long as the dimension exist, guarded or not.
     bool exists = false;
     for (const te::Axis* a : axes) exists |= index == a->var && scalar::equal(a->extent, t.shape[d]);
-    region.dims.push_back({scalar::simplify(min, bounds_), extent, limited ? scalar::simplify(t.shape[d]) : Expr{},
-                           below || (!exists && bodies().is_guarded(load, index))});
+    const bool guarded = below || (!exists && bodies().is_guarded(load, index));
+    if (!limited) limit = {};
+    if (limited && (!limit || moving > 1 || guarded)) limit = scalar::simplify(t.shape[d]);
+    region.dims.push_back({scalar::simplify(min, bounds_), extent, limit, guarded});
   }
   return region;
 }
@@ -205,15 +211,16 @@ void Regions::merge(Region& into, Region more, const TensorNode& t) const {
   }
   for (size_t d = 0; d < into.dims.size(); ++d) {
     Range &a = into.dims[d], &b = more.dims[d];
+    if (a.limit || b.limit)  // a part that another load needs may be past one's limit
+      if (!a.limit || !b.limit || !scalar::equal(a.limit, b.limit)) a.limit = scalar::simplify(t.shape[d]);
     Expr shift = scalar::simplify(b.min - a.min, bounds_);
     if (scalar::is_int(shift) && scalar::is_int(a.extent) && scalar::is_int(b.extent)) {
       int64_t low = std::min<int64_t>(0, shift->ivalue),
               high = std::max(a.extent->ivalue, shift->ivalue + b.extent->ivalue);
-      a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit ? a.limit : b.limit,
-           a.guarded || b.guarded};
+      a = {scalar::simplify(a.min + low, bounds_), imm(high - low), a.limit, a.guarded || b.guarded};
     } else if (scalar::is_int(shift, 0)) {
       if (!scalar::equal(a.extent, b.extent)) a.extent = scalar::simplify(scalar::max(a.extent, b.extent), bounds_);
-      a.limit = a.limit ? a.limit : b.limit, a.guarded |= b.guarded;
+      a.guarded |= b.guarded;
     } else {
       a = {imm(0), scalar::simplify(t.shape[d])};
     }
