@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/loop/blocks.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/lower/nest/nest_builder.h"
 
 namespace relay::lower {
@@ -52,6 +53,12 @@ loop::Stmt KernelBuilder::block_loop(const te::Tensor& stage, size_t level, cons
                     in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step), limit}); }));
 }
 
+bool KernelBuilder::has_tiles(const TensorNode& stage) const {
+  const te::Tensors& placed = placement_.placed_in(stage);
+  return std::any_of(placed.begin(), placed.end(),
+                     [&](const te::Tensor& t) { return of(*t).storage == Storage::Tiles || has_tiles(*t); });
+}
+
 loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
   const std::vector<Loop>& all = of(*root_).loops;
   for (size_t level = 0; level < all.size(); ++level) {
@@ -78,6 +85,17 @@ loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
     bounds_.set(var, 0, count);
     threads_.push_back({var, count, level});
     open_.push_back(var);
+  }
+  if (!threads_.empty() && has_tiles(*root_)) {
+    if (target_.instructions.empty() || target_.blocks.warp != loop::warp_lanes)
+      refuse("choose a target with such instructions, such as cuda:sm_80",
+             "a stage in the loops of '{}' over threads is in tiles, which {} does not multiply", root_->name,
+             target_.name);
+    // Each of these iterations is a warp.
+    Expr lane = scalar::var(fresh("lane"));
+    bounds_.set(lane, 0, loop::warp_lanes);
+    threads_.push_back({lane, loop::warp_lanes, all.size()});
+    open_.push_back(lane);
   }
   outside_threads_ = open_.size();
   const std::vector<Threads> opened = threads_;
@@ -223,7 +241,9 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
 }
 
 bool KernelBuilder::may_pass_limits(const TensorNode& stage) const {
-  if (threads_.empty() || !is_at(stage) || of(stage).storage != Storage::Registers) return false;
+  if (threads_.empty() || !is_at(stage) ||
+      (of(stage).storage != Storage::Registers && of(stage).storage != Storage::Tiles))
+    return false;
   const te::Tensors& loads = bodies_.loads_of(stage);
   return std::all_of(loads.begin(), loads.end(), [&](const te::Tensor& t) {
     const Exprs& of_t = bodies_.loads(stage, *t);
