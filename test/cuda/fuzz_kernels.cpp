@@ -2,8 +2,8 @@
 //
 //   relay_fuzz_ptx [--seed N] [--cases N]
 //
-// The products of warps come first. The results must be equal bit for bit: on these inputs, every operation is exact. Ends
-// with 1 at the first difference.
+// The products of warps come first. The results must be equal bit for bit: on these inputs, every operation is exact.
+// Ends with 1 at the first difference.
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <iostream>

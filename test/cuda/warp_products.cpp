@@ -18,7 +18,7 @@ constexpr int steps = 3, columns = 29;
 int rows_of(const Instruction& i) { return 2 * i.rows - 3; }
 int terms_of(const Instruction& i) { return steps * i.steps * i.products; }
 
-// Two warps with two by two tiles each, in loops as schedules make them. Rows and columns beyond the end are not stored.
+// Two warps with two by two tiles each, in loops as schedules make them. Rows and columns past the end are not stored.
 std::string text_of(const Instruction& i) {
   std::string left, right;
   for (int p = 0; p < i.products; ++p) {

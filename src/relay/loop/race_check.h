@@ -14,7 +14,7 @@ class RaceCheck {
   // All threads of the block have passed a barrier.
   void pass_barrier() { ++interval_; }
 
-  // Steps on tiles (warp_tiles.h) touch elements by an unknown lane: each is a thread of its own, numbered from here on.
+  // Steps on tiles (warp_tiles.h) touch elements by an unknown lane: each is a thread of its own, from this number on.
   static constexpr int64_t first_step = int64_t{1} << 32;
 
   // Notes that thread number `thread` of the block touches element number `element` of the array, which has `elements`,

@@ -1,5 +1,5 @@
-// Tiles of warps: on devices with blocks of threads, the threads of a warp hold a tile together, in their registers, and
-// multiply tiles by one instruction (machine/instructions.def, "nvptx64").
+// Tiles of warps: on devices with blocks of threads, the threads of a warp hold a tile together, in their registers.
+// They multiply tiles by one instruction (machine/instructions.def, "nvptx64").
 //
 //   for i in 0..4 block {
 //     alloc rows: float16[16, 16] in shared
@@ -58,7 +58,7 @@ struct Lane {
 // multiple of 8 rows and 8 columns of sums, and of 4 groups.
 std::vector<Exprs> elements_of(const Buffer& tile, TileRole role, const Lane& lane);
 
-// What a lane does for one of these elements: the statement with the loops' variables replaced. A group's variable of
+// The work of a lane for one of these elements: the statement with the loops' variables replaced. The variable of
 // numbers stays if there is one.
 Stmt for_element(const WarpStep& step, const Exprs& element);
 

@@ -368,8 +368,8 @@ struct WarpProduct {
 
 }  // namespace
 
-// Matrices of 8 rows of 16 bytes: lane 8 m + r has the address of row r of matrix m, and lane 4 r + c gets its four bytes
-// number c.
+// Matrices of 8 rows of 16 bytes: lane 8 m + r has the address of row r of matrix m, and lane 4 r + c gets its four
+// bytes number c.
 static WarpStep load_of_matrices(const Parsed& p) {
   if (!p.has("m8n8") || !p.has("shared") || p.type() != "b16" || p.has("trans") || p.operands.size() != 2) return {};
   const std::vector<Operand> to = p.operands[0];

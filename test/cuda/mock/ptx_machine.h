@@ -1,8 +1,8 @@
 // Runs PTX on the host, one instruction of one thread at a time: the meaning of the code that Relay generates, without
 // a GPU. It knows the instructions that LLVM writes for kernels, and stops with the line of any other.
 //
-// The threads of a block run one after another up to the next barrier, which all must reach at the same instruction. The
-// 32 threads of a warp stop at mma.sync and ldmatrix as well, and run them together.
+// The threads of a block run one after another up to the next barrier, which all must reach at the same instruction.
+// The 32 threads of a warp stop at mma.sync and ldmatrix as well, and run them together.
 // Between two barriers, no thread may touch a byte of shared memory that another one writes: a race is an error.
 #pragma once
 

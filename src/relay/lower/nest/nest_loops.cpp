@@ -381,7 +381,7 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
 }
 
 loop::Stmt KernelBuilder::tile_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with) {
-  // What is done with an element of a warp's tile may have a condition.
+  // A limit becomes a condition around the work for an element of a warp's tile.
   if (!scalar::is_int(range.extent) || (range.limit && threads_.empty()) || l.step != 1)
     refuse("split the axis by the rows or columns of a tile first, and write ':tile' on its last loop, with step 1",
            "tile loop {}/{} of stage '{}' has the extent {}", l.axis, l.step, stage->name, scalar::str(range.extent));

@@ -312,7 +312,7 @@ stage w_shared: at products.1 shared
 stage x_shared: at products.1 shared
   loops i0/1:thread i1/1:thread k0/1:thread
 )");
-  // A sum of 20 terms is no multiple of the instruction's, and 1 row would leave most of it empty.
+  // A sum of 20 terms is not a multiple of the instruction's, and 1 row would leave most of it empty.
   for (const auto& [rows, terms] : {std::pair<int64_t, int64_t>{64, 20}, {1, 96}})
     EXPECT_FALSE(drafted(narrow_products(DType::int8(), DType::int8(), imm(rows), imm(64), terms, true), target, "")
                      .used.count(Rule::WarpTiles));

@@ -31,8 +31,8 @@ static TargetDesc described(const Card& card) {
   d.fma_per_cycle = 1, d.ghz = card.ghz;
   d.dram_gbps = card.gpu.memory_gbps / card.gpu.multiprocessors;
   d.cores = card.gpu.multiprocessors;
-  // Those with the largest tiles. A100 and T4: 1024 and 512 multiply-adds of float16 in a cycle, twice as many of bytes.
-  // The H100 reaches about 60 % of its 2048 by these instructions.
+  // The instructions with the largest tiles. A100 and T4: 1024 and 512 multiply-adds of float16 in a cycle, twice as
+  // many of bytes. The H100 reaches about 60 % of its 2048 by these instructions.
   const std::string_view processor = card.processor;
   for (const machine::Instruction* i : machine::instructions_of(d.triple, {processor == "sm_75" ? "+sm_75" : "+sm_80"}))
     d.instructions.push_back({i->name, processor == "sm_75" && i->left.bytes() == 1 ? 1

@@ -1,8 +1,9 @@
 // Steps on tiles of warps (loop/warp_tiles.h) by mma.sync: what one lane does.
 //
 // The elements that a lane holds of a tile are local variables of it, which LLVM keeps in registers because all loops
-// over tiles are unrolled. An operand whose rows are aligned to 16 bytes in shared memory is one ldmatrix; otherwise each
-// of its groups is a load of 32 bits, from an address that is computed from the place of the lane in its warp. The statement that stores a tile is emitted for each element that the lane holds.
+// over tiles are unrolled. An operand whose rows are aligned to 16 bytes in shared memory is one ldmatrix. Otherwise
+// each of its groups is a load of 32 bits, from an address that is computed from the place of the lane in its warp. The
+// statement that stores a tile is emitted for each element that the lane holds.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 

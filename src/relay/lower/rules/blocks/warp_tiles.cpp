@@ -80,7 +80,7 @@ bool moves_along(const SharedFactor& f, const std::string& axis) {
                      [&](const Expr& index) { return index->kind == Kind::Var && index->name == axis; });
 }
 
-// False if the stage is no product that an instruction of the target computes.
+// False if no instruction of the target computes the stage.
 bool find_factors(const ScheduleDraft& draft, WarpTiles& s) {
   const te::TensorNode& sum = *s.sum;
   if (sum.reduce_axes.size() != 1 || !scalar::is_int(sum.reduce_axes[0].extent) || sum.body->kind != Kind::Binary ||
