@@ -112,7 +112,8 @@ relay_test_program(relay_op_ptx)
 target_include_directories(relay_op_ptx PRIVATE test/ops)
 target_link_libraries(relay_op_ptx PRIVATE relay_all)
 # Random kernels as PTX against the interpreter of loops.
-add_executable(relay_fuzz_ptx test/cuda/fuzz_kernels.cpp test/cuda/mock/ptx_machine.cpp test/cuda/mock/ptx_arithmetic.cpp)
+add_executable(relay_fuzz_ptx test/cuda/fuzz_kernels.cpp test/cuda/warp_products.cpp test/cuda/mock/ptx_machine.cpp
+                              test/cuda/mock/ptx_arithmetic.cpp)
 target_include_directories(relay_fuzz_ptx PRIVATE src)
 target_compile_options(relay_fuzz_ptx PRIVATE -ffp-contract=off)
 target_link_libraries(relay_fuzz_ptx PRIVATE relay_all)

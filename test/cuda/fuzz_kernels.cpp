@@ -2,8 +2,8 @@
 //
 //   relay_fuzz_ptx [--seed N] [--cases N]
 //
-// The results must be equal bit for bit: on these inputs, every operation is exact. Ends with 1 at the first
-// difference.
+// The products of warps come first. The results must be equal bit for bit: on these inputs, every operation is exact.
+// Ends with 1 at the first difference.
 #include <CLI/CLI.hpp>
 #include <cstring>
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "relay/codegen/codegen.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/loop/random_kernel.h"
+#include "warp_products.h"
 
 namespace relay {
 namespace {
@@ -94,11 +95,16 @@ int main(int argc, char** argv) {
   app.add_option("--seed", seed);
   app.add_option("--cases", cases);
   CLI11_PARSE(app, argc, argv);
+  int products = 0;
+  if (const std::string problem = relay::check_warp_products(products); !problem.empty()) {
+    std::cout << problem << "\n";
+    return 1;
+  }
   for (uint64_t i = seed; i < seed + cases; ++i) {
     const std::string problem = relay::check(i);
     if (problem.empty()) continue;
     std::cout << "seed " << i << ": " << problem << "\n" << relay::loop::str(relay::loop::random_kernel(i));
     return 1;
   }
-  std::cout << cases << " kernels agree\n";
+  std::cout << products << " products of warps and " << cases << " kernels agree\n";
 }

@@ -3,6 +3,7 @@
 #include "relay/loop/blocks.h"
 #include "relay/loop/spread.h"
 #include "relay/loop/tiles.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -61,7 +62,7 @@ loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes) {
       kernel.body,
       [&](const Stmt& s) -> Stmt {
         if (s->kind != StmtKind::For || s->for_kind == ForKind::Serial) return s;
-        if (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread) return s;
+        if (s->for_kind == ForKind::Block || s->for_kind == ForKind::Thread || s->for_kind == ForKind::Tile) return s;
         if (keep_lanes && s->for_kind == ForKind::Vectorised) return s;
         const Expr extent = scalar::simplify(s->extent);
         if (!scalar::is_int(extent) || extent->ivalue > most_scalars || !indexes_a_tile(s->body[0], s->var)) return s;
@@ -74,10 +75,17 @@ loop::Kernel with_scalar_tiles(const loop::Kernel& kernel, bool keep_lanes) {
   return out;
 }
 
+// Products of warps stay as they are, with tiles for their operands.
+static loop::Kernel with_warp_tiles(const loop::Kernel& kernel) {
+  Result<loop::Kernel> done = loop::with_operand_tiles(loop::unroll(kernel));
+  RELAY_CHECK(done, "kernel {} was not checked: {}", kernel.name, done.errors()[0].message);
+  return *std::move(done);
+}
+
 DeviceForm device_form(const loop::Kernel& kernel, bool fine_tasks) {
   if (loop::has_blocks(kernel)) {
-    loop::BoundKernel bound =
-        loop::bind(loop::simplify(loop::expand_math(with_scalar_tiles(without_dots(kernel), false))));
+    const loop::Kernel scalars = loop::has_warp_tiles(kernel) ? with_warp_tiles(kernel) : without_dots(kernel);
+    loop::BoundKernel bound = loop::bind(loop::simplify(loop::expand_math(with_scalar_tiles(scalars, false))));
     return {std::move(bound.kernel), bound.per_task, bound.thread, bound.threads};
   }
   loop::FineTasks tasks{without_dots(kernel), scalar::imm(1)};

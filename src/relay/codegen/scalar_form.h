@@ -23,7 +23,7 @@ void for_each_access(const loop::Stmt& s, function_ref<void(const loop::Buffer&,
 // A kernel for a device whose threads share its tasks: each thread runs some tasks of `kernel`, in any order. If it has
 // blocks of threads (loop/blocks.h), each block runs some tasks.
 struct DeviceForm {
-  loop::Kernel kernel;    // finished: without vectors, polynomials for exp and similar functions
+  loop::Kernel kernel;    // finished: without vectors, polynomials for exp and similar functions; tiles are of warps
   scalar::Expr per_task;  // its tasks for each task of the original, over its shape variables
   scalar::Expr thread{};  // a variable of its body, the number of the thread in its block; null without blocks
   int64_t threads = 1;    // of a block

@@ -9,6 +9,8 @@
 
 #include "relay/loop/blocks.h"
 #include "relay/loop/spread.h"
+#include "relay/loop/tiles.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/scalar/eval.h"
 
 namespace relay::loop {
@@ -32,6 +34,9 @@ class Warp {
     for (const Expr& size : kernel.shape_vars) set(size, [](size_t) { return unknown_size; });
     set(kernel.task, [](size_t) { return int64_t{0}; });
     set(thread, [](size_t t) { return static_cast<int64_t>(t); });
+    set(lane_.row, [](size_t t) { return static_cast<int64_t>(t / 4); });
+    set(lane_.column, [](size_t t) { return static_cast<int64_t>(t % 4); });
+    roles_ = tile_roles(kernel);
     for (int64_t t = 0; t < std::min(threads, warp_threads); ++t) active_.set(static_cast<size_t>(t));
     run(kernel.body, 1);
   }
@@ -84,7 +89,19 @@ class Warp {
     }
   }
 
+  // Each lane's part of a step on tiles: of an operand, the first number of each group.
+  void warp_tile(const Stmt& s, double times) {
+    const std::optional<WarpStep> step = warp_step(s);
+    if (!step || step->kind == WarpStep::Kind::Multiply || !roles_.count(step->tile.get())) return;
+    for (const Exprs& element : elements_of(*step->tile, roles_.at(step->tile.get()), lane_)) {
+      Stmt one = for_element(*step, element);
+      if (step->vars.size() > 2) one = substitute(one, {{step->vars[2], scalar::imm(0)}});
+      run(one, times);
+    }
+  }
+
   void loop(const Stmt& s, double times) {
+    if (s->for_kind == ForKind::Tile) return warp_tile(s, times);
     std::array<Value, warp_threads> first;
     double iterations = 0;
     for (size_t t = 0; t < first.size(); ++t) {
@@ -193,6 +210,8 @@ class Warp {
     return turns / groups;
   }
 
+  const Lane lane_{scalar::var("row"), scalar::var("column")};
+  std::unordered_map<const Buffer*, TileRole> roles_;
   Active active_;
   std::unordered_map<const scalar::Node*, std::array<Value, warp_threads>> vars_;
   Mean coalesced_, turns_;
@@ -206,7 +225,8 @@ AccessFigures access_figures(const Kernel& kernel) {
     const Kernel fine = spread(kernel).kernel;
     return Warp(fine, fine.task, warp_threads).figures();
   }
-  const BoundKernel bound = bind(kernel);
+  const Result<Kernel> tiles = has_warp_tiles(kernel) ? with_operand_tiles(unroll(kernel)) : Result<Kernel>(kernel);
+  const BoundKernel bound = bind(tiles ? *tiles : kernel);
   AccessFigures out = Warp(bound.kernel, bound.thread, bound.threads).figures();
   out.threads = bound.threads, out.shared_bytes = shared_bytes(kernel);
   return out;

@@ -2,7 +2,8 @@
 // that reads of elements that were never stored are noticed.
 //
 // The threads of a block are run together: a statement with a barrier or a shared array inside is run for all threads
-// at once, after a check that all of them take it in the same way; any other by one thread after the other.
+// at once, after a check that all of them take it in the same way; any other by one thread after the other. A step on
+// tiles is run once for each warp.
 #include <cstring>
 #include <memory>
 #include <unordered_map>
@@ -12,6 +13,8 @@
 #include "relay/base/diagnostics.h"
 #include "relay/loop/blocks.h"
 #include "relay/loop/race_check.h"
+#include "relay/loop/tile_nest.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/scalar/eval.h"
 
 namespace relay::loop {
@@ -45,7 +48,7 @@ class Interpreter {
     visit(
         k.body,
         [&](const Stmt& s) {
-          if (has_blocks_ && (is_for_all_threads(s) || has_thread_loop(s))) together_.insert(s.get());
+          if (has_blocks_ && (is_for_all_threads(s) || has_thread_loop(s) || has_tile(s))) together_.insert(s.get());
           if (s->kind == StmtKind::For && s->for_kind == ForKind::Block) blocks_ = s.get();
         },
         [](const Expr&) {});
@@ -94,6 +97,16 @@ class Interpreter {
         [](const Expr&) {});
     return found;
   }
+  static bool has_tile(const Stmt& s) {
+    bool found = false;
+    visit(
+        s,
+        [&](const Stmt& n) {
+          found |= is_tile_loop(n) || (n->kind == StmtKind::Alloc && n->buffer->scope == Scope::Tile);
+        },
+        [](const Expr&) {});
+    return found;
+  }
   void set(const Expr& var, Value value) { now_->vars[var.get()] = {value}; }
   void begin_block() {
     if (!has_blocks_) return;
@@ -118,7 +131,7 @@ class Interpreter {
       const Buffer& buffer = static_cast<const Buffer&>(source);
       const bool is_for_several = buffer.scope == Scope::Shared || (buffer.scope == Scope::Param && !buffer.read_only);
       if (is_for_several)
-        if (std::string race = races_.touch(buffer, offset, a.elements(), thread_, writes, current_); !race.empty())
+        if (std::string race = races_.touch(buffer, offset, a.elements(), toucher(), writes, current_); !race.empty())
           return fail(std::move(race)), nullptr;
     }
     return a.data + offset * source.dtype.bytes();
@@ -184,6 +197,48 @@ class Interpreter {
     });
     return failed_ ? 0 : first.value_or(0);
   }
+  // The number of the thread in the race check. A step on tiles counts as a thread of its own.
+  int64_t toucher() const { return step_ > 0 ? RaceCheck::first_step + step_ : thread_; }
+  // The variables that a nest of tile loops takes from around it.
+  const Exprs& outer_vars(const Stmt& s) {
+    const auto [found, is_new] = outer_vars_.try_emplace(s.get());
+    if (!is_new) return found->second;
+    std::unordered_set<const scalar::Node*> own;
+    visit(
+        s,
+        [&](const Stmt& n) {
+          if (n->var) own.insert(n->var.get());
+        },
+        [](const Expr&) {});
+    std::unordered_set<const scalar::Node*> seen;
+    visit(
+        s, [](const Stmt&) {},
+        [&](const Expr& e) {
+          for (const Expr& v : scalar::free_vars(e))
+            if (!own.count(v.get()) && seen.insert(v.get()).second) found->second.push_back(v);
+        });
+    return found->second;
+  }
+  // A step on tiles, by each warp.
+  void by_warps(const Stmt& s, Threads& threads) {
+    if (std::ssize(threads) % warp_lanes != 0)
+      return fail(format("a block of {} threads has a step on tiles, and warps have {}", threads.size(), warp_lanes));
+    State* const outside = now_;
+    for (size_t first = 0; first < threads.size() && !failed_; first += warp_lanes) {
+      for (const Expr& v : outer_vars(s))
+        for (size_t lane = 1; lane < warp_lanes; ++lane) {
+          const auto a = threads[first].vars.find(v.get()), b = threads[first + lane].vars.find(v.get());
+          if (a == threads[first].vars.end() || b == threads[first + lane].vars.end()) continue;  // reported by eval()
+          if (a->second[0].i != b->second[0].i)
+            return fail(format("{} differs in a warp, which runs a step on tiles as one: `{}`", v->name,
+                               RaceCheck::text(s.get())));
+        }
+      now_ = &threads[first], thread_ = static_cast<int64_t>(first), step_ = ++steps_;
+      stmt(s);
+      step_ = 0;
+    }
+    now_ = outside, thread_ = 0;
+  }
   Threads divided(const Stmt& loop, const Threads& threads) {
     const int64_t extent = integer(loop->extent);
     Threads all;
@@ -200,6 +255,7 @@ class Interpreter {
   void together(const Stmt& s, Threads& threads) {
     if (failed_) return;
     if (!together_.count(s.get())) return each(threads, [&] { stmt(s); });
+    if (is_tile_loop(s)) return by_warps(s, threads);
     current_ = s.get();
     switch (s->kind) {
       case StmtKind::For: {
@@ -227,7 +283,12 @@ class Interpreter {
         break;
       }
       case StmtKind::Alloc:
-        each(threads, [&] { now_->arrays[s->buffer.get()] = allocated(*s->buffer); });
+        each(threads, [&] {
+          const bool is_of_warp = s->buffer->scope == Scope::Tile && thread_ % warp_lanes != 0;
+          now_->arrays[s->buffer.get()] =
+              is_of_warp ? threads[static_cast<size_t>(thread_ / warp_lanes * warp_lanes)].arrays[s->buffer.get()]
+                         : allocated(*s->buffer);
+        });
         together(s->body[0], threads);
         break;
       case StmtKind::Block:
@@ -304,10 +365,12 @@ class Interpreter {
   State of_task_;
   State* now_ = &of_task_;             // of the thread that runs
   int64_t thread_ = 0;                 // its number in the block
+  int64_t step_ = 0, steps_ = 0;       // the number of the step on tiles that is run, 0 if none is; of all so far
   const StmtNode* current_ = nullptr;  // the statement that is run
   RaceCheck races_;
   std::unordered_map<const Buffer*, std::shared_ptr<Array>> shared_;  // of the block
   std::unordered_set<const StmtNode*> together_;                      // statements that all threads run together
+  std::unordered_map<const StmtNode*, Exprs> outer_vars_;             // by nest of tile loops
 };
 
 }  // namespace

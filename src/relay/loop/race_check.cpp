@@ -30,6 +30,10 @@ static std::string place(const Buffer& buffer, int64_t element) {
   return format("{}[{}]", buffer.name, join(at, ", "));
 }
 
+static std::string name_of(int64_t thread) {
+  return thread > RaceCheck::first_step ? "a step on tiles" : format("thread {}", thread);
+}
+
 std::string RaceCheck::touch(const Buffer& buffer, int64_t element, int64_t elements, int64_t thread, bool writes,
                              const StmtNode* statement) {
   const bool is_shared = buffer.scope == Scope::Shared;
@@ -42,10 +46,9 @@ std::string RaceCheck::touch(const Buffer& buffer, int64_t element, int64_t elem
       return format("two blocks touch {}, and one writes it: `{}` of block {} and `{}` of block {}",
                     place(buffer, element), text(other->statement), other->who, text(statement), block_);
   if (const Access* other = e.of_threads.meet({thread, statement}, writes))
-    return format(
-        "two threads touch {} without a barrier between them, and one writes it: `{}` of thread {} and `{}` "
-        "of thread {}",
-        place(buffer, element), text(other->statement), other->who, text(statement), thread);
+    return format("two threads touch {} without a barrier between them, and one writes it: `{}` of {} and `{}` of {}",
+                  place(buffer, element), text(other->statement), name_of(other->who), text(statement),
+                  name_of(thread));
   return {};
 }
 

@@ -14,6 +14,9 @@ class RaceCheck {
   // All threads of the block have passed a barrier.
   void pass_barrier() { ++interval_; }
 
+  // Steps on tiles (warp_tiles.h) touch elements by an unknown lane: each is a thread of its own, from this number on.
+  static constexpr int64_t first_step = int64_t{1} << 32;
+
   // Notes that thread number `thread` of the block touches element number `element` of the array, which has `elements`,
   // in the statement. Returns the race with an earlier access, in words; "" if there is none.
   std::string touch(const Buffer& buffer, int64_t element, int64_t elements, int64_t thread, bool writes,

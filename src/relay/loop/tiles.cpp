@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 #include <unordered_map>
 #include <utility>
 
 #include "relay/base/diagnostics.h"
+#include "relay/loop/tile_nest.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::loop {
@@ -15,105 +16,9 @@ namespace {
 
 using scalar::Kind;
 
-bool is_tile_loop(const Stmt& s) { return s->kind == StmtKind::For && s->for_kind == ForKind::Tile; }
-bool is_tile(const scalar::Source& source) { return static_cast<const Buffer&>(source).scope == Scope::Tile; }
-
-// Tile loops around one store.
-struct Nest {
-  Exprs vars;
-  std::vector<int64_t> extents;
-  Stmt store;
-  scalar::Bounds bounds;
-};
-
-std::optional<Nest> nest_of(const Stmt& s) {
-  Nest nest;
-  Stmt inner = s;
-  for (; is_tile_loop(inner); inner = inner->body[0]) {
-    const Expr extent = scalar::simplify(inner->extent);
-    if (!scalar::is_int(inner->min, 0) || !scalar::is_int(extent)) return std::nullopt;
-    nest.vars.push_back(inner->var), nest.extents.push_back(extent->ivalue);
-    nest.bounds.set(inner->var, 0, std::max<int64_t>(extent->ivalue, 2));  // a variable of one value would disappear
-  }
-  if (nest.vars.empty() || inner->kind != StmtKind::Store || inner->condition) return std::nullopt;
-  nest.store = inner;
-  return nest;
-}
-
-// Indices as an origin plus a constant step in each dimension for each variable.
-struct Place {
-  Ref<const scalar::Source> source;
-  Exprs origin;
-  std::vector<std::vector<int64_t>> steps;  // by dimension and variable
-
-  // Elements between neighbours along a variable.
-  Expr stride(size_t var) const {
-    const Exprs& shape = static_cast<const Buffer&>(*source).shape;
-    Expr inside = scalar::imm(1), sum = scalar::imm(0);
-    for (size_t d = shape.size(); d-- > 0;) {
-      sum = sum + inside * steps[d][var];
-      inside = scalar::simplify(inside * shape[d]);
-    }
-    return scalar::simplify(sum);
-  }
-  // The only dimension that moves along a variable, by one element; unset if there are others.
-  std::optional<size_t> dimension(size_t var) const {
-    std::optional<size_t> found;
-    for (size_t d = 0; d < steps.size(); ++d) {
-      if (steps[d][var] == 0) continue;
-      if (found || steps[d][var] != 1) return std::nullopt;
-      found = d;
-    }
-    return found;
-  }
-  bool operator==(const Place& o) const {
-    return source == o.source && steps == o.steps &&
-           std::equal(origin.begin(), origin.end(), o.origin.begin(), o.origin.end(), scalar::equal);
-  }
-};
-
-std::optional<Place> access_of(Ref<const scalar::Source> source, const Exprs& indices, const Nest& nest) {
-  Place out{std::move(source), {}, {}};
-  for (const Expr& index : indices) {
-    std::optional<scalar::Affine> affine = scalar::as_affine(scalar::simplify(index, nest.bounds), nest.vars);
-    if (!affine) return std::nullopt;
-    out.origin.push_back(scalar::simplify(affine->rest, nest.bounds));
-    out.steps.push_back(std::move(affine->coefficients));
-  }
-  return out;
-}
-
-std::optional<Place> load_of(const Expr& e, const Nest& nest) {
-  if (e->kind != Kind::Load) return std::nullopt;
-  return access_of(e->source, e->args, nest);
-}
-
-bool is_zero(const Expr& e) {
-  return scalar::is_int(e, 0) || (e->kind == Kind::Float && e->fvalue == 0 && !std::signbit(e->fvalue));
-}
-
-// The dot product that a nest adds to the element that it stores; null if it stores something else.
-Expr added_dot(const Nest& nest) {
-  const Expr& value = nest.store->value;
-  if (value->kind != Kind::Binary || value->binary != scalar::BinaryOp::Add) return {};
-  for (size_t i : {0, 1}) {
-    const Expr &sum = value->args[i], &dot = value->args[1 - i];
-    if (sum->kind == Kind::Load && sum->source == nest.store->buffer && dot->kind == Kind::Dot &&
-        std::equal(sum->args.begin(), sum->args.end(), nest.store->indices.begin(), nest.store->indices.end(),
-                   scalar::equal))
-      return dot;
-  }
-  return {};
-}
-
-// True for exactly these variables as indices.
-bool is_plain(const Exprs& indices, const Exprs& vars) {
-  return std::equal(indices.begin(), indices.end(), vars.begin(), vars.end(), scalar::equal);
-}
-
 // A tile at a place of a buffer of sums.
 struct Rectangle {
-  Place access;  // origin: constants
+  NestPlace access;  // origin: constants
   int64_t rows, columns;
   BufferRef tile;
 };
@@ -121,7 +26,7 @@ struct Rectangle {
 // A product of a nest whose operands are in memory. `row`, `column`, `group`: numbers of its variables.
 struct Product {
   Nest nest;
-  Place sums;
+  NestPlace sums;
   size_t row = 0, column = 0, group = 0;
   int64_t numbers = 0;  // in a group
   Expr dot{};
@@ -129,7 +34,7 @@ struct Product {
 
 class Builder {
  public:
-  explicit Builder(const Kernel& k) : kernel_(k) {}
+  explicit Builder(const Kernel& k) : kernel_(k), for_warps_(has_warp_tiles(k)) {}
 
   Result<Kernel> run() {
     Kernel out = kernel_;
@@ -156,7 +61,8 @@ class Builder {
   Stmt stmt(const Stmt& s) {
     if (failed_) return s;
     if (is_tile_loop(s)) return steps({s});
-    if (s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile && s->buffer->shape.size() != 3)
+    if (s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile &&
+        (s->buffer->shape.size() != 3 || has_products(s->body[0], *s->buffer)))
       return alloc_sums(s);
     if (s->body.empty()) return s;
     if (s->kind != StmtKind::Block) {
@@ -173,7 +79,21 @@ class Builder {
     return block(std::move(out));
   }
 
+  bool is_step(const Stmt& s) const { return for_warps_ ? warp_step(s).has_value() : tile_step(s).has_value(); }
+
   // --- sums
+  static bool has_products(const Stmt& s, const Buffer& buffer) {
+    bool found = false;
+    visit(
+        s,
+        [&](const Stmt& n) {
+          const std::optional<Nest> nest = is_tile_loop(n) ? nest_of(n) : std::nullopt;
+          found |= nest && nest->inside->buffer.get() == &buffer && added_dot(*nest);
+        },
+        [](const Expr&) {});
+    return found;
+  }
+
   Stmt alloc_sums(const Stmt& s) {
     collect(s->body[0], *s->buffer);
     const std::vector<Rectangle> mine = rectangles_[s->buffer.get()];
@@ -188,17 +108,23 @@ class Builder {
       for (const Stmt& b : s->body) collect(b, buffer);
       return;
     }
-    const std::optional<Nest> nest = nest_of(s);
+    const std::optional<Nest> nest = for_warps_ ? loops_of(s) : nest_of(s);
     if (!nest) return fail("a nest of tile loops has no single store inside");
-    if (nest->store->buffer.get() == &buffer)
-      rectangle(*nest, access_of(nest->store->buffer, nest->store->indices, *nest));
-    const Expr& value = nest->store->value;
-    if (value->kind == Kind::Load && value->source.get() == &buffer) rectangle(*nest, load_of(value, *nest));
+    visit(
+        nest->inside,
+        [&](const Stmt& n) {
+          if (n->kind == StmtKind::Store && n->buffer.get() == &buffer)
+            rectangle(*nest, buffer, access_of(n->buffer, n->indices, *nest));
+        },
+        [&](const Expr& e) {
+          scalar::visit(e, [&](const Expr& n) {
+            if (n->kind == Kind::Load && n->source.get() == &buffer) rectangle(*nest, buffer, load_of(n, *nest));
+          });
+        });
   }
 
-  void rectangle(const Nest& nest, const std::optional<Place>& access) {
-    const Buffer& buffer = static_cast<const Buffer&>(*(access ? access->source : nest.store->buffer));
-    if (std::optional<Rectangle> found = rectangle_at(nest, access)) {
+  void rectangle(const Nest& nest, const Buffer& buffer, const std::optional<NestPlace>& access) {
+    if (std::optional<Rectangle> found = rectangle_at(nest, buffer, access)) {
       std::vector<Rectangle>& all = rectangles_[&buffer];
       const bool known = std::any_of(all.begin(), all.end(), [&](const Rectangle& r) { return is_same(r, *found); });
       if (known) return;
@@ -236,7 +162,7 @@ class Builder {
   struct RowColumn {
     size_t row, column;
   };
-  std::optional<RowColumn> row_and_column(const Nest& nest, const Place& access) {
+  std::optional<RowColumn> row_and_column(const Nest& nest, const NestPlace& access) {
     std::optional<size_t> row, column;
     for (size_t v = 0; v < nest.vars.size(); ++v) {
       bool moves = false;
@@ -252,24 +178,24 @@ class Builder {
     return RowColumn{*row, *column};
   }
 
-  std::optional<Rectangle> rectangle_at(const Nest& nest, const std::optional<Place>& access) {
+  std::optional<Rectangle> rectangle_at(const Nest& nest, const Buffer& buffer,
+                                        const std::optional<NestPlace>& access) {
     const std::optional<RowColumn> of = access ? row_and_column(nest, *access) : std::nullopt;
     const bool constant = of && std::all_of(access->origin.begin(), access->origin.end(),
                                             [](const Expr& e) { return scalar::is_int(e); });
     if (!constant) {
-      fail("a tile of {} has rows and columns that are not loops of the nest, or no constant place",
-           nest.store->buffer->name);
+      fail("a tile of {} has rows and columns that are not loops of the nest, or no constant place", buffer.name);
       return std::nullopt;
     }
     return Rectangle{*access, nest.extents[of->row], nest.extents[of->column], {}};
   }
 
-  BufferRef tile_at(const Nest& nest, const std::optional<Place>& access) {
-    const std::optional<Rectangle> wanted = rectangle_at(nest, access);
+  BufferRef tile_at(const Nest& nest, const Buffer& buffer, const std::optional<NestPlace>& access) {
+    const std::optional<Rectangle> wanted = rectangle_at(nest, buffer, access);
     if (!wanted) return {};
-    for (const Rectangle& r : rectangles_[static_cast<const Buffer*>(access->source.get())])
+    for (const Rectangle& r : rectangles_[&buffer])
       if (is_same(r, *wanted)) return r.tile;
-    fail("a tile of {} is accessed that is not allocated", nest.store->buffer->name);
+    fail("a tile of {} is accessed that is not allocated", buffer.name);
     return {};
   }
 
@@ -289,7 +215,7 @@ class Builder {
     };
     for (const Stmt& s : nests) {
       if (failed_) return s;
-      if (tile_step(s)) {
+      if (is_step(s)) {
         if (!out_products_.empty()) close();
         out.push_back(s);
         continue;
@@ -300,7 +226,7 @@ class Builder {
         continue;
       }
       if (!out_products_.empty()) close();
-      out.push_back(zero_or_store(s));
+      out.push_back(for_warps_ ? element_step(s) : zero_or_store(s));
     }
     if (!out_products_.empty()) close();
     return block(std::move(out));
@@ -314,21 +240,59 @@ class Builder {
       return for_(i, scalar::imm(0), tile->shape[0], ForKind::Tile,
                   for_(j, scalar::imm(0), tile->shape[1], ForKind::Tile, inner));
     };
-    const Expr& value = nest->store->value;
-    if (is_zero(value) && is_tile(*nest->store->buffer)) {
-      const BufferRef tile = tile_at(*nest, access_of(nest->store->buffer, nest->store->indices, *nest));
+    const Expr& value = nest->inside->value;
+    if (is_zero(value) && is_tile(*nest->inside->buffer)) {
+      const BufferRef tile =
+          tile_at(*nest, *nest->inside->buffer, access_of(nest->inside->buffer, nest->inside->indices, *nest));
       return tile ? loops(tile, store(tile, {i, j}, value)) : s;
     }
-    if (value->kind == Kind::Load && is_tile(*value->source) && !is_tile(*nest->store->buffer)) {
-      const std::optional<Place> from = load_of(value, *nest);
-      const BufferRef tile = tile_at(*nest, from);
+    if (value->kind == Kind::Load && is_tile(*value->source) && !is_tile(*nest->inside->buffer)) {
+      const std::optional<NestPlace> from = load_of(value, *nest);
+      const BufferRef tile = tile_at(*nest, static_cast<const Buffer&>(*value->source), from);
       if (!tile) return s;
       const RowColumn of = *row_and_column(*nest, *from);
-      const Exprs at = renamed(nest->store->indices, {{nest->vars[of.row], i}, {nest->vars[of.column], j}});
-      return loops(tile, store(nest->store->buffer, at, scalar::load(tile, {i, j})));
+      const Exprs at = renamed(nest->inside->indices, {{nest->vars[of.row], i}, {nest->vars[of.column], j}});
+      return loops(tile, store(nest->inside->buffer, at, scalar::load(tile, {i, j})));
     }
-    fail("a nest of tile loops that stores to {} is not a step on tiles", nest->store->buffer->name);
+    fail("a nest of tile loops that stores to {} is not a step on tiles", nest->inside->buffer->name);
     return s;
+  }
+
+  // A step of a warp that fills a tile of sums, or does something for each of its elements.
+  Stmt element_step(const Stmt& s) {
+    const std::optional<Nest> nest = loops_of(s);
+    if (!nest) return fail("a nest of tile loops has no constant extents"), s;
+    std::optional<NestPlace> place;
+    BufferRef sums;
+    bool good = true;
+    auto meet = [&](const Ref<const scalar::Source>& source, const Exprs& indices) {
+      if (!is_tile(*source)) return;
+      std::optional<NestPlace> found = access_of(source, indices, *nest);
+      good = good && found && (!place || *place == *found);
+      place = std::move(found), sums = BufferRef(static_cast<const Buffer*>(source.get()));
+    };
+    visit(
+        nest->inside,
+        [&](const Stmt& n) {
+          if (n->kind == StmtKind::Store) meet(n->buffer, n->indices);
+        },
+        [&](const Expr& e) {
+          scalar::visit(e, [&](const Expr& n) {
+            if (n->kind == Kind::Load) meet(n->source, n->args);
+          });
+        });
+    if (!good || !sums) return fail("a nest of tile loops accesses no tile, or several at once"), s;
+    const BufferRef tile = tile_at(*nest, *sums, place);
+    if (!tile) return s;
+    const RowColumn of = *row_and_column(*nest, *place);
+    const Expr i = scalar::var("i"), j = scalar::var("j");
+    Stmt inside = redirect(nest->inside,
+                           [&](const Access& a) { return a.source.get() == sums.get() ? Access{tile, {i, j}} : a; });
+    inside = substitute(inside, {{nest->vars[of.row], i}, {nest->vars[of.column], j}});
+    const Stmt out = for_(i, scalar::imm(0), tile->shape[0], ForKind::Tile,
+                          for_(j, scalar::imm(0), tile->shape[1], ForKind::Tile, inside));
+    if (!warp_step(out)) fail("a nest of tile loops that accesses {} is not a step on tiles", sums->name);
+    return out;
   }
 
   static Exprs renamed(const Exprs& indices, const std::vector<scalar::Binding>& vars) {
@@ -339,10 +303,10 @@ class Builder {
 
   std::optional<Product> product_of(const Stmt& s) {
     std::optional<Nest> nest = nest_of(s);
-    if (!nest || nest->vars.size() != 3 || !is_tile(*nest->store->buffer)) return std::nullopt;
+    if (!nest || nest->vars.size() != 3 || !is_tile(*nest->inside->buffer)) return std::nullopt;
     const Expr dot = added_dot(*nest);
     if (!dot) return std::nullopt;
-    std::optional<Place> sums = access_of(nest->store->buffer, nest->store->indices, *nest);
+    std::optional<NestPlace> sums = access_of(nest->inside->buffer, nest->inside->indices, *nest);
     const std::optional<RowColumn> of = sums ? row_and_column(*nest, *sums) : std::nullopt;
     if (!of) return std::nullopt;
     return Product{.nest = *std::move(nest),
@@ -357,7 +321,7 @@ class Builder {
   void multiply(const Product& p, std::vector<BufferRef>& operands, Stmts& loads) {
     const size_t n = static_cast<size_t>(p.numbers);
     const std::span<const Expr> args(p.dot->args);
-    const BufferRef sums = tile_at(p.nest, p.sums);
+    const BufferRef sums = tile_at(p.nest, *p.nest.inside->buffer, p.sums);
     const BufferRef left = operand(p, args.first(n), p.row, p.column, operands, loads),
                     right = operand(p, args.last(n), p.group, p.column, operands, loads);
     if (!sums || !left || !right) return;
@@ -377,17 +341,17 @@ class Builder {
                     std::vector<BufferRef>& operands, Stmts& loads) {
     const bool is_right = row == p.group;
     const size_t along = is_right ? column : p.group;
-    const std::optional<Place> first = load_of(numbers[0], p.nest);
+    const std::optional<NestPlace> first = load_of(numbers[0], p.nest);
     bool good = first && !first->origin.empty() && !is_tile(*first->source);
     for (size_t k = 1; good && k < numbers.size(); ++k) {  // neighbours in the last dimension
-      const std::optional<Place> next = load_of(numbers[k], p.nest);
+      const std::optional<NestPlace> next = load_of(numbers[k], p.nest);
       good = next && next->source == first->source && next->steps == first->steps;
       for (size_t d = 0; good && d < first->origin.size(); ++d)
         good = scalar::is_int(scalar::simplify(next->origin[d] - first->origin[d], p.nest.bounds),
                               d + 1 == first->origin.size() ? static_cast<int64_t>(k) : 0);
     }
     if (!good || !scalar::is_int(first->stride(is_right ? p.row : p.column), 0) ||
-        !scalar::is_int(first->stride(along), p.numbers)) {
+        (!for_warps_ && !scalar::is_int(first->stride(along), p.numbers))) {
       fail("an operand of {} does not lie in rows of {} numbers", p.sums.source->name, p.numbers);
       return {};
     }
@@ -410,10 +374,10 @@ class Builder {
   // --- limits
   void check(const Stmt& s, int alive) {
     if (is_tile_loop(s)) {
-      if (!tile_step(s)) fail("a nest of tile loops is not a step on tiles");
+      if (!is_step(s)) fail("a nest of tile loops is not a step on tiles");
       return;
     }
-    if (s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile) {
+    if (!for_warps_ && s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile) {
       const Buffer& tile = *s->buffer;
       if (++alive > most_tiles) fail("more than {} tiles are needed at once", most_tiles);
       if (!scalar::is_int(tile.shape[0]) || tile.shape[0]->ivalue < 1 || tile.shape[0]->ivalue > most_tile_rows ||
@@ -425,37 +389,20 @@ class Builder {
   }
 
   struct Known {
-    Place access;
+    NestPlace access;
     bool is_right;
     BufferRef tile;
   };
   const Kernel& kernel_;
+  const bool for_warps_;
   std::optional<Diagnostic> failed_;
   std::unordered_map<const Buffer*, std::vector<Rectangle>> rectangles_;
   std::vector<Known> known_;  // operands of the run
   Stmts out_products_;        // of the run
 };
 
-// Groups of a product's operand: reads of consecutive numbers of one tile.
-BufferRef operand_tile(std::span<const Expr> numbers, const Expr& row, const Expr& group) {
-  for (size_t k = 0; k < numbers.size(); ++k) {
-    const Expr& e = numbers[k];
-    if (e->kind != Kind::Load || e->source != numbers[0]->source || e->args.size() != 3 || !is_tile(*e->source) ||
-        !is_plain({e->args[0], e->args[1]}, {row, group}) || !scalar::is_int(e->args[2], static_cast<int64_t>(k)))
-      return {};
-  }
-  return BufferRef(static_cast<const Buffer*>(numbers[0]->source.get()));
-}
-
-bool has_shape(const Buffer& buffer, std::span<const int64_t> extents) {
-  if (buffer.shape.size() != extents.size()) return false;
-  for (size_t d = 0; d < extents.size(); ++d)
-    if (!scalar::is_int(buffer.shape[d], extents[d])) return false;
-  return true;
-}
-
 // The place of a tile in memory: elements of a row follow each other.
-std::optional<TileStep> in_memory(TileStep step, const std::optional<Place>& access, const Nest& nest) {
+std::optional<TileStep> in_memory(TileStep step, const std::optional<NestPlace>& access, const Nest& nest) {
   if (!access || is_tile(*access->source) || !has_shape(*step.tile, nest.extents)) return std::nullopt;
   int64_t inside = 1;
   for (size_t v = nest.vars.size(); v-- > 1;) {
@@ -471,33 +418,23 @@ std::optional<TileStep> in_memory(TileStep step, const std::optional<Place>& acc
 std::optional<TileStep> tile_step(const Stmt& s) {
   const std::optional<Nest> nest = nest_of(s);
   if (!nest) return std::nullopt;
-  const BufferRef& buffer = nest->store->buffer;
-  const Expr& value = nest->store->value;
+  const BufferRef& buffer = nest->inside->buffer;
+  const Expr& value = nest->inside->value;
   const bool to_tile = buffer->scope == Scope::Tile;
   TileStep step;
   if (!to_tile) {
     if (value->kind != Kind::Load || !is_tile(*value->source) || !is_plain(value->args, nest->vars))
       return std::nullopt;
     step.kind = TileStep::Kind::Store, step.tile = BufferRef(static_cast<const Buffer*>(value->source.get()));
-    return in_memory(std::move(step), access_of(buffer, nest->store->indices, *nest), *nest);
+    return in_memory(std::move(step), access_of(buffer, nest->inside->indices, *nest), *nest);
   }
   step.tile = buffer;
-  if (const Expr dot = added_dot(*nest)) {
-    const Exprs& v = nest->vars;
-    if (v.size() != 3 || !is_plain(nest->store->indices, {v[0], v[1]})) return std::nullopt;
-    const size_t n = dot->args.size() / 2;
-    const std::span<const Expr> args(dot->args);
-    step.kind = TileStep::Kind::Multiply;
-    step.left = operand_tile(args.first(n), v[0], v[2]), step.right = operand_tile(args.last(n), v[2], v[1]);
-    const std::vector<int64_t>& x = nest->extents;
-    const int64_t numbers = static_cast<int64_t>(n);
-    if (!step.left || !step.right || !has_shape(*buffer, std::array{x[0], x[1]}) ||
-        !has_shape(*step.left, std::array{x[0], x[2], numbers}) ||
-        !has_shape(*step.right, std::array{x[2], x[1], numbers}))
-      return std::nullopt;
+  if (const std::optional<TileProduct> product = product_of_tiles(*nest)) {
+    step.kind = TileStep::Kind::Multiply, step.left = product->left, step.right = product->right;
     return step;
   }
-  if (!is_plain(nest->store->indices, nest->vars) || !has_shape(*buffer, nest->extents)) return std::nullopt;
+  if (added_dot(*nest)) return std::nullopt;
+  if (!is_plain(nest->inside->indices, nest->vars) || !has_shape(*buffer, nest->extents)) return std::nullopt;
   if (is_zero(value)) return step;
   step.kind = TileStep::Kind::Load;
   return in_memory(std::move(step), load_of(value, *nest), *nest);

@@ -16,6 +16,8 @@
 //
 // Sums have rows and columns; operands have rows, groups, and the numbers of a group. Schedules make loops of another
 // form, which with_operand_tiles() changes to this one: a buffer of sums holds several tiles, and products read arrays.
+//
+// Inside of loops over threads, tiles are those of warps (warp_tiles.h).
 #pragma once
 
 #include "relay/loop/loop.h"
@@ -45,7 +47,7 @@ bool has_tiles(const Kernel& kernel);
 
 // Divides buffers of sums into tiles, and loads the operands of products into tiles before each run of products; what
 // several of them read is loaded once. Requires that loops are unrolled. illegal_schedule if a nest of Tile loops is no
-// step on tiles, or more tiles are alive, or have more rows or longer rows, than machines have.
+// step on tiles, or more tiles are alive, or have more rows or longer rows, than machines have; for warps, the first.
 Result<Kernel> with_operand_tiles(const Kernel& kernel);
 
 // The same kernel with ordinary loops and arrays, for machines without tiles.

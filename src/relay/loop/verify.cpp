@@ -4,6 +4,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/loop/blocks.h"
+#include "relay/loop/warp_tiles.h"
 
 namespace relay::loop {
 namespace {
@@ -117,6 +118,12 @@ class Verifier {
     scalar::visit(root, [&](const Expr& e) { found |= e->kind == Kind::Load || varies_.count(e.get()); });
     return found;
   }
+  // The same for threads of a warp.
+  bool differs_in_warp(const Expr& root) const {
+    bool found = false;
+    scalar::visit(root, [&](const Expr& e) { found |= e->kind == Kind::Load || of_lane_.count(e.get()); });
+    return found && in_threads_;
+  }
   // Runs check() inside of a branch or loop, whose threads may differ.
   void within(const std::string& what, bool may_differ, function_ref<void()> check) {
     const std::string outside = apart_;
@@ -128,9 +135,27 @@ class Verifier {
     const bool is_thread = s->for_kind == ForKind::Thread, differs = varies(s->min) || varies(s->extent);
     const bool in_threads = std::exchange(in_threads_, in_threads_ || is_thread);
     if (is_thread || differs) varies_.insert(s->var.get());
+    if (is_thread && s == bound_loops(kernel_).back()) of_lane_.insert(s->var.get());
     within(format("loop {}", s->var->name), differs, [&] { stmt(s->body[0]); });
     varies_.erase(s->var.get());
     in_threads_ = in_threads;
+  }
+
+  // A step on tiles inside of loops over threads: a warp runs it as one (warp_tiles.h).
+  void warp_tile(const Stmt& s) {
+    if (!in_threads_) return wrong("a step on tiles is outside of the loops over threads");
+    if (!apart_.empty()) wrong("threads may part at {}, which has a step on tiles inside", apart_);
+    const Expr lanes = scalar::simplify(bound_loops(kernel_).back()->extent);
+    if (!scalar::is_int(lanes, warp_lanes))
+      wrong("the innermost loop over threads has {} iterations, and a step on tiles is for the {} lanes of a warp",
+            scalar::str(lanes), warp_lanes);
+    visit(
+        s, [](const Stmt&) {},
+        [&](const Expr& root) {
+          scalar::visit(root, [&](const Expr& e) {
+            if (of_lane_.count(e.get())) wrong("a step on tiles depends on {}, which may differ in a warp", e->name);
+          });
+        });
   }
 
   void stmt(const Stmt& s) {
@@ -149,6 +174,7 @@ class Verifier {
         if (bound && !bound_.count(s.get()))
           wrong("loop {} is {}, and is inside of something else than loops over blocks and threads", s->var->name,
                 name(s->for_kind));
+        if (s->for_kind == ForKind::Tile && !in_tile_ && !bound_.empty()) warp_tile(s);
         const bool in_tile = std::exchange(in_tile_, in_tile_ || s->for_kind == ForKind::Tile);
         vars_.insert(s->var.get());
         loop_body(s);
@@ -177,6 +203,7 @@ class Verifier {
                 s->value->dtype.str());
         vars_.insert(s->var.get());
         if (varies(s->value)) varies_.insert(s->var.get());
+        if (differs_in_warp(s->value)) of_lane_.insert(s->var.get());
         stmt(s->body[0]);
         vars_.erase(s->var.get()), varies_.erase(s->var.get());
         break;
@@ -215,8 +242,9 @@ class Verifier {
   bool in_tile_ = false;     // inside a loop of a tile
   bool in_threads_ = false;  // inside a loop over threads
   std::string apart_;        // the innermost branch or loop around that threads may take in different ways; "" if none
-  std::unordered_set<const StmtNode*> bound_;       // loops over blocks and threads at right places
-  std::unordered_set<const scalar::Node*> varies_;  // variables that may differ between threads
+  std::unordered_set<const StmtNode*> bound_;        // loops over blocks and threads at right places
+  std::unordered_set<const scalar::Node*> varies_;   // variables that may differ between threads
+  std::unordered_set<const scalar::Node*> of_lane_;  // and between those of a warp
   std::unordered_set<const scalar::Node*> vars_;
   std::unordered_set<const scalar::Source*> buffers_;
 };

@@ -1,6 +1,10 @@
 #include "relay/lower/assign_devices.h"
 
+#include <array>
 #include <numeric>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "relay/lower/plan/views.h"
 
@@ -15,7 +19,34 @@ class Devices {
     std::iota(parents_.begin(), parents_.end(), 0);
   }
 
+  // The device of each array.
+  std::vector<int> devices() {
+    place_all();
+    std::vector<int> out;
+    for (size_t i = 0; i < parents_.size(); ++i)
+      out.push_back(std::max(0, device_[static_cast<size_t>(find(static_cast<int>(i)))]));
+    return out;
+  }
+
   Status run() {
+    const std::vector<int> placed = devices();
+    if (!errors_.empty()) return errors_;
+    for (size_t i = 0; i < placed.size(); ++i) plan_.arrays[i].memory = static_cast<MemorySpace>(placed[i]);
+    for (Group& g : plan_.groups) {
+      if (g.check || g.transfer) continue;
+      const MemorySpace memory = plan_.arrays[g.outputs[0]].memory;
+      for (std::vector<int>* arrays : {&g.params, &g.constants})
+        for (int& a : *arrays)
+          if (is_constant(a)) a = constant_in(a, memory);
+    }
+    for (size_t i = 0; i < parents_.size(); ++i)
+      if (const int alias = plan_.arrays[i].alias; alias >= 0 && is_constant(alias))
+        plan_.arrays[i].alias = constant_in(alias, plan_.arrays[i].memory);  // may add arrays behind
+    return ok();
+  }
+
+ private:
+  void place_all() {
     for (size_t i = 0; i < plan_.arrays.size(); ++i) {
       const Array& a = plan_.arrays[i];
       if (a.kind == Array::Kind::Input) place(static_cast<int>(i), of(options_.param_devices, a), {});
@@ -32,24 +63,8 @@ class Devices {
         for (int a : g.steps->initial) join(a, g.outputs[0], g);
       if (g.external) place(g.outputs[0], 0, g);
     }
-    if (!errors_.empty()) return errors_;
-    for (size_t i = 0; i < parents_.size(); ++i)
-      plan_.arrays[i].memory =
-          static_cast<MemorySpace>(std::max(0, device_[static_cast<size_t>(find(static_cast<int>(i)))]));
-    for (Group& g : plan_.groups) {
-      if (g.check || g.transfer) continue;
-      const MemorySpace memory = plan_.arrays[g.outputs[0]].memory;
-      for (std::vector<int>* arrays : {&g.params, &g.constants})
-        for (int& a : *arrays)
-          if (is_constant(a)) a = constant_in(a, memory);
-    }
-    for (size_t i = 0; i < parents_.size(); ++i)
-      if (const int alias = plan_.arrays[i].alias; alias >= 0 && is_constant(alias))
-        plan_.arrays[i].alias = constant_in(alias, plan_.arrays[i].memory);  // may add arrays behind
-    return ok();
   }
 
- private:
   static int of(const std::vector<int>& devices, const Array& a) {
     return a.index < devices.size() ? devices[a.index] : 0;
   }
@@ -108,11 +123,79 @@ class Devices {
   Diagnostics errors_;
 };
 
+enum class Turn : uint8_t { Device, Host, Download };  // the first comes first
+
+Turn turn_of(const Group& g, const std::vector<int>& devices) {
+  if (g.transfer) return g.transfer->from == 0 ? Turn::Device : Turn::Download;
+  return devices[static_cast<size_t>(g.outputs[0])] == 0 ? Turn::Host : Turn::Device;
+}
+
+// Groups without a check among them, in a new order.
+std::vector<Group> ordered(std::vector<Group> groups, const std::vector<int>& devices) {
+  std::unordered_map<int, size_t> writer;
+  std::vector<std::vector<size_t>> readers(groups.size());
+  std::vector<size_t> waits(groups.size());  // for so many others
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Group& g = groups[i];
+    std::set<size_t> before;
+    auto read = [&](int array) {
+      if (const auto found = writer.find(array); found != writer.end()) before.insert(found->second);
+    };
+    for (int a : g.params) read(a);
+    if (g.when >= 0) read(g.when);
+    if (g.steps)
+      for (int a : g.steps->initial) read(a);
+    for (size_t b : before) readers[b].push_back(i);
+    waits[i] = before.size();
+    for (int a : g.outputs) writer[a] = i;
+  }
+  std::array<std::set<size_t>, 3> ready;
+  auto make_ready = [&](size_t i) { ready[static_cast<size_t>(turn_of(groups[i], devices))].insert(i); };
+  for (size_t i = 0; i < groups.size(); ++i)
+    if (waits[i] == 0) make_ready(i);
+  std::vector<Group> out;
+  std::vector<bool> taken(groups.size());
+  for (size_t first = 0; first < groups.size();) {  // the first that is left; it waits for none
+    size_t next = first;
+    for (const std::set<size_t>& turn : ready)
+      if (!turn.empty() && *turn.begin() <= first + most_passed) {
+        next = *turn.begin();
+        break;
+      }
+    ready[static_cast<size_t>(turn_of(groups[next], devices))].erase(next);
+    out.push_back(std::move(groups[next]));
+    for (size_t r : readers[next])
+      if (--waits[r] == 0) make_ready(r);
+    taken[next] = true;
+    while (first < groups.size() && taken[first]) ++first;
+  }
+  return out;
+}
+
 }  // namespace
 
 Status assign_devices(FunctionPlan& plan, const LowerOptions& options) {
   if (options.devices.size() == 1) return ok();
   return Devices(plan, options).run();
+}
+
+void order_for_devices(FunctionPlan& plan, const LowerOptions& options) {
+  if (options.devices.size() == 1) return;
+  const std::vector<int> devices = Devices(plan, options).devices();
+  std::vector<Group> out, run;
+  auto close = [&] {
+    for (Group& g : ordered(std::exchange(run, {}), devices)) out.push_back(std::move(g));
+  };
+  for (Group& g : plan.groups) {
+    if (!g.check) {
+      run.push_back(std::move(g));
+      continue;
+    }
+    close();
+    out.push_back(std::move(g));
+  }
+  close();
+  plan.groups = std::move(out);
 }
 
 }  // namespace relay::lower

@@ -57,6 +57,7 @@ class Planner {
   void find_in_place() {
     if (!options_.calls) find_in_place_outputs(plan_);
   }
+  void order_for_devices() { lower::order_for_devices(plan_, options_); }
   void make_views() { lower::make_views(plan_); }
   void copy_indices() { copy_checked_indices(plan_); }
   void copy_opaque() { copy_opaque_arrays(plan_); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 #include "ptx_thread.h"
@@ -309,7 +310,100 @@ Step conversion(const Parsed& p) {
   });
 }
 
+// --- products of a warp
+double half(U bits) {
+  const int exponent = static_cast<int>(bits >> 10 & 31), fraction = static_cast<int>(bits & 1023);
+  const double sign = bits >> 15 & 1 ? -1 : 1;
+  if (exponent == 31) return fraction ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  return sign * (exponent ? std::ldexp(1024 + fraction, exponent - 25) : std::ldexp(fraction, -24));
+}
+double number(U bits, const std::string& type) {
+  if (type == "f16") return half(bits & 0xffff);
+  if (type == "bf16") return f32((bits & 0xffff) << 16);
+  return type == "s8" ? static_cast<double>(signed_of(bits, 8)) : static_cast<double>(bits & 255);
+}
+
+// The elements of matrices that a lane holds, by the figures of the PTX manual: lane = 4 * group + thread, and a
+// register of a factor holds several numbers next to each other along k.
+struct WarpProduct {
+  std::vector<Operand> d, a, b, c;
+  std::string left, right;
+  int rows = 0, columns = 0, depth = 0;
+  bool is_float = false;
+
+  void operator()(std::span<Thread> warp) const {
+    const int each = is_float ? 2 : 4, bits = 32 / each, row_groups = rows / 8;
+    std::vector<double> x(static_cast<size_t>(rows * depth)), y(static_cast<size_t>(depth * columns));
+    for (int lane = 0; lane < 32; ++lane) {
+      const Thread& t = warp[static_cast<size_t>(lane)];
+      const int group = lane / 4, thread = lane % 4;
+      auto part = [&](const Operand& o, int e) { return o.of(t) >> (bits * e) & mask_of(static_cast<unsigned>(bits)); };
+      for (int r = 0; r < static_cast<int>(a.size()); ++r)
+        for (int e = 0; e < each; ++e) {
+          const int row = group + 8 * (r % row_groups), k = (thread + 4 * (r / row_groups)) * each + e;
+          x[static_cast<size_t>(row * depth + k)] = number(part(a[static_cast<size_t>(r)], e), left);
+        }
+      for (int r = 0; r < static_cast<int>(b.size()); ++r)
+        for (int e = 0; e < each; ++e) {
+          const int k = (thread + 4 * r) * each + e;
+          y[static_cast<size_t>(k * columns + group)] = number(part(b[static_cast<size_t>(r)], e), right);
+        }
+    }
+    for (int lane = 0; lane < 32; ++lane) {
+      Thread& t = warp[static_cast<size_t>(lane)];
+      std::vector<U> results;
+      for (int r = 0; r < static_cast<int>(c.size()); ++r) {
+        const int row = lane / 4 + 8 * (r / 2), column = lane % 4 * 2 + r % 2;
+        const U before = c[static_cast<size_t>(r)].of(t);
+        double sum = is_float ? f32(before) : static_cast<double>(signed_of(before, 32));
+        for (int k = 0; k < depth; ++k)
+          sum += x[static_cast<size_t>(row * depth + k)] * y[static_cast<size_t>(k * columns + column)];
+        results.push_back(is_float ? of(static_cast<float>(sum))
+                                   : static_cast<U>(static_cast<int64_t>(sum)) & mask_of(32));
+      }
+      for (size_t r = 0; r < d.size(); ++r) t.registers[static_cast<size_t>(d[r].reg)] = results[r];
+    }
+  }
+};
+
 }  // namespace
+
+// Matrices of 8 rows of 16 bytes: lane 8 m + r has the address of row r of matrix m, and lane 4 r + c gets its four
+// bytes number c.
+static WarpStep load_of_matrices(const Parsed& p) {
+  if (!p.has("m8n8") || !p.has("shared") || p.type() != "b16" || p.has("trans") || p.operands.size() != 2) return {};
+  const std::vector<Operand> to = p.operands[0];
+  const Operand from = p.operands[1][0];
+  const uint64_t offset = p.offsets[1];
+  return [=](std::span<Thread> warp) {
+    for (size_t m = 0; m < to.size(); ++m)
+      for (size_t r = 0; r < 8; ++r) {
+        Thread& reader = warp[8 * m + r];
+        const uint64_t row = from.of(reader) + offset;
+        if (row % 16 != 0) throw PtxError("a row of a matrix is not aligned");
+        for (size_t c = 0; c < 4; ++c)
+          warp[4 * r + c].registers[static_cast<size_t>(to[m].reg)] = reader.load(row + 4 * c, 4);
+      }
+  };
+}
+
+WarpStep step_of_warp(const Parsed& p) {
+  if (p.op == "ldmatrix") return load_of_matrices(p);
+  // sync, aligned, sizes, row, col, and the types of d, a, b, c
+  if (p.modifiers.size() != 9 || p.operands.size() != 4 || !p.has("sync") || !p.has("row") || !p.has("col")) return {};
+  WarpProduct out{p.operands[0], p.operands[1], p.operands[2], p.operands[3], p.modifiers[6], p.modifiers[7]};
+  if (std::sscanf(p.modifiers[2].c_str(), "m%dn%dk%d", &out.rows, &out.columns, &out.depth) != 3) return {};
+  out.is_float = p.modifiers[5] == "f32";
+  auto is_known = [&](const std::string& type) {
+    return out.is_float ? type == "f16" || type == "bf16" : type == "s8" || type == "u8";
+  };
+  const int each = out.is_float ? 2 : 4;
+  const bool fits = out.columns == 8 && out.rows % 8 == 0 && std::ssize(out.a) * 32 * each == out.rows * out.depth &&
+                    std::ssize(out.b) * 32 * each == out.depth * 8 && std::ssize(out.c) * 32 == out.rows * 8 &&
+                    out.d.size() == out.c.size();
+  if (!is_known(out.left) || !is_known(out.right) || !fits || (!out.is_float && p.modifiers[5] != "s32")) return {};
+  return out;
+}
 
 Step arithmetic(const Parsed& p) {
   if (p.operands.empty() || p.modifiers.empty() || p.operands[0][0].reg < 0) return {};

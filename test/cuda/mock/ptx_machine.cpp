@@ -161,6 +161,12 @@ class EntryReader {
       return [](Thread& t) { t.waits = true; };
     }
     const Parsed p = parsed(text);
+    if (op == "mma" || op == "ldmatrix") {
+      entry_.has_barriers = true;
+      const WarpStep together = step_of_warp(p);
+      if (!together) throw PtxError("unknown instruction: " + text);
+      return [together](Thread& t) { t.waits = true, t.together = &together; };
+    }
     Step made = op == "ld"     ? load(p)
                 : op == "st"   ? store(p)
                 : op == "mov"  ? move(p)
@@ -258,11 +264,29 @@ void run_thread(const Entry& entry, Thread& t) {
   }
 }
 
+// Runs a warp until its threads are at a barrier or at their ends.
+void run_warp(const Entry& entry, std::span<Thread> warp) {
+  for (;;) {
+    bool together = false;
+    for (Thread& t : warp) {
+      if (!t.ended) run_thread(entry, t);
+      together = together || t.together;
+    }
+    if (!together) return;
+    for (const Thread& t : warp)
+      if (warp.size() != 32 || t.together != warp[0].together || t.next != warp[0].next)
+        throw PtxError(entry.name + ": threads of a warp part at an instruction that all of them run");
+    const WarpStep& step = *warp[0].together;
+    step(warp);
+    for (Thread& t : warp) t.together = nullptr;
+  }
+}
+
 void run_block(const Entry& entry, Block& block) {
   const bool together = entry.shared_bytes > 0 || entry.has_barriers;
   std::vector<Thread> threads(together ? block.grid.threads : 1);
   auto start = [&](Thread& t, unsigned lane) {
-    t.block = &block, t.lane = lane, t.next = 0, t.ended = t.waits = false;
+    t.block = &block, t.lane = lane, t.next = 0, t.ended = t.waits = false, t.together = nullptr;
     t.registers.assign(entry.registers, 0xa5a5a5a5a5a5a5a5);  // as unset as they are on a GPU
     t.registers[0] = lane, t.registers[1] = block.grid.threads, t.registers[2] = block.number,
     t.registers[3] = block.grid.blocks;
@@ -277,8 +301,8 @@ void run_block(const Entry& entry, Block& block) {
   }
   for (unsigned lane = 0; lane < block.grid.threads; ++lane) start(threads[lane], lane);
   for (bool all_ended = false; !all_ended;) {
-    for (Thread& t : threads)
-      if (!t.ended) run_thread(entry, t);
+    for (size_t first = 0; first < threads.size(); first += 32)
+      run_warp(entry, std::span(threads).subspan(first, std::min<size_t>(32, threads.size() - first)));
     all_ended = true;
     for (const Thread& t : threads) {
       all_ended = all_ended && t.ended;

@@ -2,6 +2,7 @@
 // a GPU. It knows the instructions that LLVM writes for kernels, and stops with the line of any other.
 //
 // The threads of a block run one after another up to the next barrier, which all must reach at the same instruction.
+// The 32 threads of a warp stop at mma.sync and ldmatrix as well, and run them together.
 // Between two barriers, no thread may touch a byte of shared memory that another one writes: a race is an error.
 #pragma once
 
@@ -35,7 +36,7 @@ struct Entry {
   size_t registers = 0, parameters = 0, parameter_bytes = 0;  // of registers, of parameters
   unsigned most_threads = 1024;                               // of a block
   bool takes_most = false;                                    // no other number of threads
-  bool has_barriers = false;
+  bool has_barriers = false;                                  // or instructions of a warp
   size_t local_bytes = 0, shared_bytes = 0;
   std::vector<Step> steps;
   std::vector<int> lines;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <span>
 
 #include "ptx_machine.h"
 
@@ -25,12 +26,16 @@ struct Block {
   Grid grid;
 };
 
+// An instruction that the threads of a warp run together.
+using WarpStep = std::function<void(std::span<Thread> warp)>;
+
 struct Thread {
   Block* block = nullptr;
   unsigned lane = 0;
   size_t next = 0;
   bool ended = false, waits = false;
-  bool carry = false;  // of add.cc and its like
+  const WarpStep* together = nullptr;  // it waits for its warp, to run this
+  bool carry = false;                  // of add.cc and its like
   std::vector<uint64_t> registers;
   std::vector<uint8_t> local;
 
@@ -93,5 +98,7 @@ struct Parsed {
 
 // The step of an instruction that only computes (ptx_arithmetic.cpp); empty if it is unknown.
 Step arithmetic(const Parsed& p);
+// The step of mma.sync or ldmatrix; empty if its types or sizes are unknown.
+WarpStep step_of_warp(const Parsed& p);
 
 }  // namespace relay::mock

@@ -109,6 +109,57 @@ def test_blocks_of_threads(parameters, body):
     assert found["same"] and found["report"]["wrong"] == []
 
 
+TENSOR_CORES = """
+def products(x, w, terms, result=None):
+    text = f'#[version = "0.0.5"]\\n' + (
+        f"def @main(%x: Tensor[(19, {terms}), {x}], %w: Tensor[(21, {terms}), {w}]) {{ "
+        + (f"nn.dense(%x, %w, out_dtype=\\"{result}\\")" if result else "nn.relu(nn.dense(%x, %w))")
+        + " }"
+    )
+    return relay.parse(text)
+
+def halves(shape, dtype):  # every sum of their products is exact
+    return (random.integers(-4, 5, shape) / 2).astype(dtype)
+
+results = {}
+CASES = [("float16", "float16", 96, None), ("int8", "int8", 64, "int32"), ("uint8", "int8", 96, "int32")]
+for x, w, terms, result in CASES:
+    module = products(x, w, terms, result)
+    model, cpu = relay.compile(module, target="cuda"), relay.compile(module)
+    values = [halves((19, terms), x), halves((21, terms), w)]
+    results[x + w] = bool(np.array_equal(model(*values), cpu(*values)))
+    del model
+"""
+
+
+# Products of narrow numbers: the mock runs mma.sync for the lanes of a warp.
+def test_products_on_tensor_cores():
+    found = python(TENSOR_CORES)
+    assert found == {"report": found["report"], "float16float16": True, "int8int8": True, "uint8int8": True}
+    assert found["report"]["wrong"] == []
+
+
+@pytest.mark.skipif(
+    not cuda_tools.assembler() or not cuda_tools.disassembler(),
+    reason="ptxas and nvdisasm are not installed: make test-cuda installs them",
+)
+@pytest.mark.parametrize(
+    ("processor", "products"), [("sm_75", "HMMA.1688.F32"), ("sm_80", "HMMA.16816.F32"), ("sm_90a", "HMMA.16816.F32")]
+)
+def test_machine_code_of_products(tmp_path, processor, products):
+    program = tmp_path / "dense.relay"
+    program.write_text(
+        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(512, 1024), float16], %w: Tensor[(768, 1024), float16], '
+        "%b: Tensor[(768), float16]) { nn.relu(nn.bias_add(nn.dense(%x, %w), %b)) }\n"
+    )
+    code = tmp_path / "dense.ptx"
+    subprocess.run(
+        [RELAY, "compile", program, "--target", f"cuda:{processor}", "--emit", "ptx", "-o", code], check=True
+    )
+    assert all(k.spills == 0 for k in cuda_tools.assemble(code, processor))
+    assert products in cuda_tools.machine_code(code, processor)
+
+
 @pytest.mark.slow
 def test_a_copy_larger_than_the_staging_memory():
     found = python(COMPARE, LARGE)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -68,6 +69,36 @@ def test_three_memories():
     model = relay.compile(mod, devices={"exp": AWAY, "tanh": "cpu:2"})
     assert copies(model) == {(HERE, AWAY): (1, 32), (AWAY, "cpu:2"): (1, 32), ("cpu:2", HERE): (1, 32)}
     np.testing.assert_array_equal(model(image((8,))), relay.compile(mod)(image((8,))))
+
+
+WAITS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(8, 8), float32]) {
+  let %a = on_device(exp(%x), virtual_device="cpu:1");
+  let %b = nn.softmax(%a);
+  let %c = on_device(nn.softmax(%x), virtual_device="cpu:1");
+  let %d = on_device(nn.softmax(%c), virtual_device="cpu:1");
+  (add(%b, %d), nn.softmax(%x))
+}
+"""
+
+
+def test_the_host_waits_as_late_as_it_can():
+    model = relay.compile(relay.parse(WAITS))
+    steps = re.findall(r"^  (copy|kernel) .*?(cpu:[01])?$", model.emit("program"), re.MULTILINE)
+    # To the device, its two kernels, work of the host that needs neither, and only then from the device.
+    assert steps == [
+        ("copy", AWAY),
+        ("kernel", AWAY),
+        ("kernel", AWAY),
+        ("kernel", ""),
+        ("copy", HERE),
+        ("copy", HERE),
+        ("kernel", ""),
+    ]
+    on_host = relay.compile(relay.parse(re.sub(r'on_device\((.*), virtual_device="cpu:1"\)', r"\1", WAITS)))
+    x = image((8, 8))
+    for one, other in zip(model(x), on_host(x), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 PROGRAMS = {

@@ -25,6 +25,21 @@ def assembler():
     return shutil.which("ptxas")
 
 
+def disassembler():
+    """The path of nvdisasm: that of make test-cuda, or the machine's; none if neither is installed."""
+    for path in (ROOT / "build/test-cuda").rglob("bin/nvdisasm"):
+        path.chmod(path.stat().st_mode | 0o100)
+        return str(path)
+    return shutil.which("nvdisasm")
+
+
+def machine_code(path, processor):
+    """The machine code (SASS) of a file of PTX, as text, or raises subprocess.CalledProcessError."""
+    binary = f"{path}.{processor}.cubin"
+    subprocess.run([assembler(), "--gpu-name", processor, "--output-file", binary, str(path)], check=True)
+    return subprocess.run([disassembler(), "-c", binary], check=True, capture_output=True, text=True).stdout
+
+
 @dataclasses.dataclass
 class Kernel:
     """The figures of a kernel that ptxas prints; sizes in bytes."""

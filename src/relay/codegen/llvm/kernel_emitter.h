@@ -23,6 +23,7 @@
 #include "relay/codegen/scalar_form.h"
 #include "relay/codegen/tile_plan.h"
 #include "relay/loop/lanes.h"
+#include "relay/loop/warp_tiles.h"
 
 namespace relay::codegen {
 
@@ -99,6 +100,14 @@ class KernelEmitter {
   void tile_stmt(const loop::Stmt& s);
   void configure(const TileConfiguration& configuration);
   Value* tile_number(const loop::Buffer* tile);
+  // --- tiles of warps (nvptx/mma.cpp)
+  void alloc_fragment(const loop::Stmt& s);
+  void warp_tile_stmt(const loop::Stmt& s);
+  void fill_fragment(const loop::WarpStep& step);
+  // Loads an operand from shared memory by ldmatrix; false if its rows are not aligned.
+  bool load_matrices(const loop::WarpStep& step, loop::TileRole role);
+  void store_fragment(const loop::WarpStep& step);
+  void multiply_fragments(const loop::WarpStep& step);
   // --- dot products of narrow numbers (llvm_dot.cpp)
   Value* dot(const scalar::Expr& e, const scalar::Expr& sum);
   Value* side_by_side(std::span<const scalar::Expr> of);
@@ -197,6 +206,11 @@ class KernelEmitter {
                                                                            // is set
   Value* scratch_ = nullptr;
   int64_t scratch_used_ = 0;
+
+  loop::Lane lane_;                                     // of the thread in its warp; null without tiles of warps
+  scalar::Expr matrix_row_, matrix_low_, matrix_high_;  // of the lane: its last three bits, and the next two
+  std::unordered_map<const loop::Buffer*, loop::TileRole> roles_;
+  std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> fragments_;  // registers of this lane
 };
 
 }  // namespace relay::codegen

@@ -61,6 +61,7 @@ void KernelEmitter::configure(const TileConfiguration& configuration) {
 
 // Tiles with another configuration than the kernel's: nothing is alive before and after them.
 void KernelEmitter::alloc_tile(const Stmt& s) {
+  if (lane_.row) return alloc_fragment(s);
   const auto own = tiles_.configurations.find(s.get());
   const bool other = own != tiles_.configurations.end() && own->second != *tiles_.first;
   if (other) configure(own->second);
@@ -73,6 +74,7 @@ llvm::Value* KernelEmitter::tile_number(const Buffer* tile) {
 }
 
 void KernelEmitter::tile_stmt(const Stmt& s) {
+  if (lane_.row) return warp_tile_stmt(s);
   const std::optional<TileStep> step = loop::tile_step(s);
   RELAY_CHECK(step, "a nest of tile loops in kernel {} is not a step on tiles", kernel_.name);
   Value* tile = tile_number(step->tile.get());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "relay/loop/blocks.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/lower/nest/nest_builder.h"
 
 namespace relay::lower {
@@ -52,6 +53,12 @@ loop::Stmt KernelBuilder::block_loop(const te::Tensor& stage, size_t level, cons
                     in_loop(var, [&] { return with({range.min + var * l.step, imm(l.step), limit}); }));
 }
 
+bool KernelBuilder::has_tiles(const TensorNode& stage) const {
+  const te::Tensors& placed = placement_.placed_in(stage);
+  return std::any_of(placed.begin(), placed.end(),
+                     [&](const te::Tensor& t) { return of(*t).storage == Storage::Tiles || has_tiles(*t); });
+}
+
 loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
   const std::vector<Loop>& all = of(*root_).loops;
   for (size_t level = 0; level < all.size(); ++level) {
@@ -78,6 +85,17 @@ loop::Stmt KernelBuilder::in_threads(function_ref<loop::Stmt()> body) {
     bounds_.set(var, 0, count);
     threads_.push_back({var, count, level});
     open_.push_back(var);
+  }
+  if (!threads_.empty() && has_tiles(*root_)) {
+    if (target_.instructions.empty() || target_.blocks.warp != loop::warp_lanes)
+      refuse("choose a target with such instructions, such as cuda:sm_80",
+             "a stage in the loops of '{}' over threads is in tiles, which {} does not multiply", root_->name,
+             target_.name);
+    // Each of these iterations is a warp.
+    Expr lane = scalar::var(fresh("lane"));
+    bounds_.set(lane, 0, loop::warp_lanes);
+    threads_.push_back({lane, loop::warp_lanes, all.size()});
+    open_.push_back(lane);
   }
   outside_threads_ = open_.size();
   const std::vector<Threads> opened = threads_;
@@ -226,8 +244,8 @@ bool KernelBuilder::may_pass_limits(const TensorNode& stage, const Ranges& range
   if (!is_at(stage)) return false;
   const bool on_cpu = threads_.empty();
   const StageSchedule& s = of(stage);
-  const bool is_part_of_tile =
-      s.storage == Storage::Registers || (on_cpu && s.storage == Storage::Stack && s.ring.empty());
+  const bool is_part_of_tile = s.storage == Storage::Registers ||
+                               (on_cpu ? s.storage == Storage::Stack && s.ring.empty() : s.storage == Storage::Tiles);
   if (!is_part_of_tile || (on_cpu && te::has_several_values(stage))) return false;
   const Local& local = locals_.at(&stage);
   for (size_t i = 0; on_cpu && i < local.order.size(); ++i) {  // the tile is a part of an array with more rows

@@ -100,6 +100,8 @@ class KernelBuilder {
   // A loop over threads; in_threads() has opened it. With another loop of the axis before it, neighbouring threads have
   // neighbouring elements: `i/256 i/1:thread`.
   loop::Stmt thread_loop(const te::Tensor& stage, size_t level, const Range& range, const Loop& l, Inside with);
+  // True if stages in the stage's loops are in tiles: then the root's loops over threads are over warps.
+  bool has_tiles(const TensorNode& stage) const;
   // The body inside of all loops over threads of the root.
   loop::Stmt in_threads(function_ref<loop::Stmt()> body);
   // A loop whose steps a later loop divides among threads: the last step may reach beyond the end.

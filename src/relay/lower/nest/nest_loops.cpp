@@ -383,13 +383,14 @@ loop::Stmt KernelBuilder::vector_loop(const te::Tensor& stage, const Loop& l, co
 }
 
 loop::Stmt KernelBuilder::tile_loop(const te::Tensor& stage, const Loop& l, const Range& range, Inside with) {
-  if (!scalar::is_int(range.extent) || range.limit || l.step != 1)
+  // A limit becomes a condition around the work for an element of a warp's tile.
+  if (!scalar::is_int(range.extent) || (range.limit && threads_.empty()) || l.step != 1)
     refuse("split the axis by the rows or columns of a tile first, and write ':tile' on its last loop, with step 1",
            "tile loop {}/{} of stage '{}' has the extent {}", l.axis, l.step, stage->name, scalar::str(range.extent));
   Expr var = scalar::var(fresh(l.axis));
   bounds_.set(var, 0, std::max<int64_t>(range.extent->ivalue, 2));  // a variable of one value would disappear
   return loop::for_(var, imm(0), range.extent, loop::ForKind::Tile,
-                    in_loop(var, [&] { return with({range.min + var, imm(1)}); }));
+                    in_loop(var, [&] { return with({range.min + var, imm(1), range.limit}); }));
 }
 
 std::string KernelBuilder::fresh(const std::string& axis) {

@@ -104,8 +104,14 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
   const bool in_caches = s.storage == Storage::Stack || s.storage == Storage::Scratch;
   if (in_caches && !b.shape.empty() && rows >= 4 && b.shape.back()->ivalue * b.dtype.bytes() % row_distance == 0)
     b.shape.back() = imm(b.shape.back()->ivalue + target_.line_bytes / b.dtype.bytes());
-  if (s.storage == Storage::Shared && b.shape.size() > 1 && !s.loops.empty() &&
-      s.loops.back().axis != t->axes[static_cast<size_t>(local.order.back())].var->name) {
+  const TensorNode* reader = s.storage == Storage::Shared ? placement_.consumer_of(*t) : nullptr;
+  if (reader && is_at(*reader) && of(*reader).storage == Storage::Tiles && b.shape.size() > 1) {
+    // Eight rows of four groups are read at once, which the gap puts into different banks.
+    constexpr int64_t gap = 16;  // bytes
+    b.shape.back() =
+        imm(round_up(b.shape.back()->ivalue * b.dtype.bytes(), gap) / b.dtype.bytes() + gap / b.dtype.bytes());
+  } else if (s.storage == Storage::Shared && b.shape.size() > 1 && !s.loops.empty() &&
+             s.loops.back().axis != t->axes[static_cast<size_t>(local.order.back())].var->name) {
     // Neighbouring threads store to neighbouring rows: without a gap, the rows would meet in a few banks.
     constexpr int64_t gap = 4;  // elements: the rows of four are still aligned to 16 bytes
     b.shape.back() = imm(b.shape.back()->ivalue + gap);

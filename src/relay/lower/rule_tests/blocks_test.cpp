@@ -7,6 +7,7 @@
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/lower/schedule/schedule_rules.h"
+#include "relay/machine/instruction.h"
 
 namespace relay::lower {
 namespace {
@@ -271,6 +272,80 @@ TEST(SharedTiles, Results) {
     p.symbols = {{m, sizes[0]}, {n, sizes[1]}, {k, sizes[2]}};
     EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
   }
+}
+
+// A GPU whose warps multiply tiles.
+TargetDesc gpu_with_tiles(const char* generation = "+sm_80") {
+  TargetDesc t = gpu();
+  for (const machine::Instruction* i : machine::instructions_of("nvptx64", {generation}))
+    t.instructions.push_back({i->name, 0.5});
+  return t;
+}
+
+// out[b, m, n] = relu(sum(k) x[b, m, k] * w[b, k, n]) of narrow numbers; w[b, n, k] if `transposed`.
+Program narrow_products(DType x_type, DType w_type, Expr m, Expr n, int64_t k, bool transposed) {
+  const DType sum_type = x_type.is_float() ? DType::float32() : DType::int32();
+  te::Tensor x = te::placeholder("x", {imm(2), m, imm(k)}, x_type),
+             w = te::placeholder("w", transposed ? Exprs{imm(2), n, imm(k)} : Exprs{imm(2), imm(k), n}, w_type);
+  te::Tensor sum =
+      te::reduce("products", {imm(2), m, n}, {imm(k)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+        const Exprs at = transposed ? Exprs{i[0], i[2], r[0]} : Exprs{i[0], r[0], i[2]};
+        return scalar::cast(sum_type, (*x)({i[0], i[1], r[0]})) * scalar::cast(sum_type, (*w)(at));
+      });
+  return {{te::compute("out", sum->shape, [&](const Exprs& i) { return scalar::max((*sum)(i), imm(0, sum_type)); })}};
+}
+
+TEST(WarpTiles, Schedule) {
+  const TargetDesc target = gpu_with_tiles();
+  const ScheduleDraft draft =
+      drafted(narrow_products(DType::float16(), DType::float16(), imm(128), imm(64), 96, false), target, "");
+  EXPECT_TRUE(draft.used.count(Rule::WarpTiles));
+  EXPECT_EQ(
+      str(draft.schedule, draft.stages()),
+      R"(rule out: products by mma.m16n8k16.f16, blocks of 32 x 64 by 2 warps, each 32 x 32, 32 terms in shared memory
+stage out: root
+  loops i0/1:block i1/32:block i2/64:block i1/32:thread i2/32:thread i1/16:unroll i2/8:unroll i1/1:tile i2/1:tile
+stage products: at out.5 tiles
+  loops k0/16 k0/8 i0/1 i1/16:unroll i2/8:unroll i1/1:tile i2/1:tile k0/1:tile
+stage w_shared: at products.1 shared
+  loops i0/1:thread k0/1:thread i2/1:thread
+stage x_shared: at products.1 shared
+  loops i0/1:thread i1/1:thread k0/1:thread
+)");
+  // A sum of 20 terms is not a multiple of the instruction's, and 1 row would leave most of it empty.
+  for (const auto& [rows, terms] : {std::pair<int64_t, int64_t>{64, 20}, {1, 96}})
+    EXPECT_FALSE(drafted(narrow_products(DType::int8(), DType::int8(), imm(rows), imm(64), terms, true), target, "")
+                     .used.count(Rule::WarpTiles));
+}
+
+// Types of both generations, sizes that tiles do not divide, and those that are known at run time.
+TEST(WarpTiles, Results) {
+  const DType f16 = DType::float16(), bf16 = DType::bfloat16(), s8 = DType::int8(), u8 = DType::uint8();
+  struct Case {
+    DType x, w;
+    const char* generation;
+    bool transposed;
+  };
+  const Expr m = scalar::var("m"), n = scalar::var("n");
+  for (const Case& c : {Case{f16, f16, "+sm_75", true}, {bf16, bf16, "+sm_80", false}, {u8, s8, "+sm_80", true}}) {
+    SCOPED_TRACE(format("{}, {}, {}", c.x.str(), c.w.str(), c.generation));
+    const TargetDesc target = gpu_with_tiles(c.generation);
+    for (bool symbolic : {false, true}) {
+      Program p = narrow_products(c.x, c.w, symbolic ? m : imm(19), symbolic ? n : imm(9), 32, c.transposed);
+      if (symbolic) p.symbols = {{m, 19}, {n, 9}};
+      if (symbolic && c.x != u8) continue;
+      const ScheduleDraft draft = drafted(p, target, "");
+      EXPECT_TRUE(draft.used.count(Rule::WarpTiles));
+      EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+    }
+  }
+}
+
+TEST(WarpTiles, LostBarrierIsFound) {
+  const TargetDesc target = gpu_with_tiles();
+  const Program p = narrow_products(DType::int8(), DType::int8(), imm(16), imm(16), 32, true);
+  const std::string problem = problem_of(drafted(p, target, ""), p, Mutation::LoseBarrier);
+  EXPECT_NE(problem.find("of a step on tiles"), problem.npos) << problem;
 }
 
 // (x[m, k] - max(k) x) * sum(k) x

@@ -25,7 +25,7 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 
 // The part of a region that exists: a guard may keep its reader from the rest, but its producer has no guard. A limited
 // range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled or
-// distributed over threads: then a condition does.
+// distributed over threads, or in the tiles of a warp: then a condition does.
 Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
@@ -35,7 +35,11 @@ Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) co
     LoopKind last = LoopKind::Serial;
     for (const Loop& l : of(t).loops)
       if (l.axis == axis.var->name) last = l.kind;
-    if (last == LoopKind::Vector || last == LoopKind::Unroll || last == LoopKind::Thread) return range;
+    const te::TensorNode* reader = placement_.consumer_of(t);
+    const bool of_warp = last == LoopKind::Tile && reader &&
+                         std::any_of(of(*reader).loops.begin(), of(*reader).loops.end(),
+                                     [](const Loop& l) { return l.kind == LoopKind::Thread; });
+    if (last == LoopKind::Vector || last == LoopKind::Unroll || last == LoopKind::Thread || of_warp) return range;
   }
   bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
   if (low && high) return {range.min, range.extent};

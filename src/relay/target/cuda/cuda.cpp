@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/codegen/llvm/nvptx/ptx.h"
+#include "relay/machine/instruction.h"
 #include "relay/runtime/devices/cuda/cuda.h"
 
 namespace relay::target {
@@ -30,6 +31,13 @@ static TargetDesc described(const Card& card) {
   d.fma_per_cycle = 1, d.ghz = card.ghz;
   d.dram_gbps = card.gpu.memory_gbps / card.gpu.multiprocessors;
   d.cores = card.gpu.multiprocessors;
+  // The instructions with the largest tiles. A100 and T4: 1024 and 512 multiply-adds of float16 in a cycle, twice as
+  // many of bytes. The H100 reaches about 60 % of its 2048 by these instructions.
+  const std::string_view processor = card.processor;
+  for (const machine::Instruction* i : machine::instructions_of(d.triple, {processor == "sm_75" ? "+sm_75" : "+sm_80"}))
+    d.instructions.push_back({i->name, processor == "sm_75" && i->left.bytes() == 1 ? 1
+                                       : processor == "sm_90a"                      ? 0.6
+                                                                                    : 0.5});
   // Without asking for more, a block has 48 KiB.
   constexpr int64_t most_static = 48 << 10;
   d.blocks = {card.gpu.warp, card.gpu.block_threads, card.gpu.threads, card.gpu.registers,

@@ -9,6 +9,7 @@
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/loop/blocks.h"
+#include "relay/loop/tiles.h"
 
 namespace relay::codegen {
 
@@ -30,7 +31,10 @@ static int64_t blocks_at_once(const loop::Kernel& kernel, int64_t threads) {
       kernel.body,
       [&](const loop::Stmt& s) {
         if (s->kind != loop::StmtKind::Alloc || s->buffer->scope == loop::Scope::Shared) return;
-        numbers += constant_elements(*s->buffer) * std::max(1, s->buffer->dtype.bytes() / 4);
+        if (s->buffer->scope == loop::Scope::Tile)
+          numbers += constant_elements(*s->buffer) * s->buffer->dtype.bytes() / 4 / loop::warp_lanes;
+        else
+          numbers += constant_elements(*s->buffer) * std::max(1, s->buffer->dtype.bytes() / 4);
       },
       [](const Expr&) {});
   return std::max<int64_t>(1, all_registers / threads / (numbers + of_addresses));
@@ -97,6 +101,18 @@ void KernelEmitter::run_on_device(const DeviceForm& form) {
   if (form.thread) {
     define(form.thread, lane);
     bounds_.set(form.thread, 0, form.threads);
+  }
+  if (loop::has_tiles(kernel_)) {
+    lane_ = {scalar::var("lane_row"), scalar::var("lane_column")};
+    roles_ = loop::tile_roles(kernel_);
+    define(lane_.row, b_.CreateLShr(b_.CreateAnd(lane, loop::warp_lanes - 1), 2, "lane_row"));
+    define(lane_.column, b_.CreateAnd(lane, 3, "lane_column"));
+    bounds_.set(lane_.row, 0, 8), bounds_.set(lane_.column, 0, 4);
+    matrix_row_ = scalar::var("row"), matrix_low_ = scalar::var("low"), matrix_high_ = scalar::var("high");
+    define(matrix_row_, b_.CreateAnd(lane, 7));
+    define(matrix_low_, b_.CreateAnd(b_.CreateLShr(lane, 3), 1));
+    define(matrix_high_, b_.CreateAnd(b_.CreateLShr(lane, 4), 1));
+    bounds_.set(matrix_row_, 0, 8), bounds_.set(matrix_low_, 0, 2), bounds_.set(matrix_high_, 0, 2);
   }
   std::vector<Value*> bases;
   for (unsigned i = 0; i < arrays; ++i)

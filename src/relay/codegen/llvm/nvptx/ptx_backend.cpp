@@ -13,7 +13,10 @@ class PtxBackend final : public DeviceBackend {
   Result<std::string> text_of(std::span<const loop::Kernel> kernels) const override {
     return ptx_text(kernels, target_);
   }
-  Status check_kernel(const loop::Kernel& kernel) const override { return check_arguments(kernel, 8, 4096); }
+  Status check_kernel(const loop::Kernel& kernel) const override {
+    RELAY_RETURN_IF_ERROR(check_arguments(kernel, 8, 4096));
+    return check_warp_tiles(kernel, target_);
+  }
 
  private:
   const TargetDesc target_;

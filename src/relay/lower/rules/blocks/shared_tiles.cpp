@@ -22,6 +22,7 @@
 #include <cmath>
 #include <memory>
 
+#include "relay/lower/rules/blocks/shared_copies.h"
 #include "relay/lower/rules/rule_functions.h"
 
 namespace relay::lower {
@@ -36,12 +37,6 @@ struct TileAxis {
 
   int64_t block() const { return threads * each; }
   int64_t blocks() const { return (extent + block() - 1) / block(); }
-};
-
-// A factor of the products, as it is read.
-struct SharedFactor {
-  te::Tensor tensor;
-  Expr load;
 };
 
 struct SharedTiles {
@@ -122,10 +117,11 @@ bool find_axes(SharedTiles& s, const StageFacts& facts) {
   return true;
 }
 
-// Registers of a thread, by a count: both sets of sums, the numbers of a step, addresses.
+// Registers of a thread: both sets of sums, and those that ptxas (13.0, sm_80 and sm_90a) takes beside them for dense
+// products. It reports up to 12 more than this, and 12 to 36 more for 8 x 8 sums with parts.
 int64_t registers_of(const SharedTiles& s) {
-  constexpr int64_t of_addresses = 32;  // ptxas reports 30 to 40 more than the numbers, for tiles of 4 x 4
-  return s.columns.each * s.rows.each * (s.is_long ? 2 : 1) + s.columns.each + s.rows.each + of_addresses;
+  constexpr int64_t of_others = 64;  // numbers of a step, addresses
+  return s.columns.each * s.rows.each * (s.is_long ? 2 : 1) + of_others;
 }
 int64_t shared_bytes_of(const SharedTiles& s) {
   constexpr int64_t gap = 4;  // elements behind a row (nest/nest_storage.cpp)
@@ -179,54 +175,6 @@ bool shape_tile(const TargetDesc& target, SharedTiles& s, int64_t threads, int64
          registers_of(s) <= most_registers && shared_bytes_of(s) <= target.blocks.shared_bytes;
 }
 
-// The copy of a factor for a block: the dimensions that the sum moves outermost, the one along the tile's axis
-// innermost.
-te::Tensor copy_of(const ScheduleDraft& draft, const te::TensorNode& sum, const SharedFactor& f,
-                   const std::set<std::string>& tile, std::vector<int>& order) {
-  auto rank = [&](size_t d) {
-    int found = 1;
-    for (const Expr& v : scalar::free_vars(f.load->args[d])) {
-      if (is_reduce_axis(sum, v->name)) found = std::min(found, 0);
-      if (tile.count(v->name)) return 2;
-    }
-    return found;
-  };
-  order.clear();
-  for (int wanted = 0; wanted <= 2; ++wanted)
-    for (size_t d = 0; d < f.load->args.size(); ++d)
-      if (rank(d) == wanted) order.push_back(static_cast<int>(d));
-  te::TensorNode copy;
-  copy.name = unused_name(draft, f.tensor->name + "_shared"), copy.dtype = f.tensor->dtype;
-  Exprs at(f.load->args.size());
-  for (int d : order) {
-    const Exprs vars = scalar::free_vars(f.load->args[static_cast<size_t>(d)]);
-    std::string name = vars.size() == 1 ? vars[0]->name : format("i{}", d);
-    for (const te::Axis& a : copy.axes)
-      if (a.var->name == name) name = format("i{}", d);
-    const Expr var = scalar::var(name);
-    copy.axes.push_back({var, f.tensor->shape[static_cast<size_t>(d)]});
-    copy.shape.push_back(copy.axes.back().extent);
-    at[static_cast<size_t>(d)] = var;
-  }
-  copy.body = scalar::load(f.tensor, at);
-  return te::Tensor(new te::TensorNode(std::move(copy)));
-}
-
-// Loops that fill a copy, in the order in which the factor is stored.
-std::vector<Loop> fill_loops(const ScheduleDraft& draft, const te::TensorNode& copy, const std::vector<int>& order,
-                             const te::Tensor& factor) {
-  int last = static_cast<int>(order.size()) - 1;
-  if (factor->is_placeholder() || draft.schedule.stages.at(factor->name).place == Place::Root) {
-    const int contiguous = contiguous_dim(*factor, draft.layout(factor));
-    if (contiguous >= 0) last = contiguous;
-  }
-  std::vector<Loop> loops, at_end;
-  for (size_t i = 0; i < order.size(); ++i)
-    (order[i] == last ? at_end : loops).push_back({copy.axes[i].var->name, 1, LoopKind::Thread});
-  loops.insert(loops.end(), at_end.begin(), at_end.end());
-  return loops;
-}
-
 // Loops of a thread's tile.
 void add_own_tile(std::vector<Loop>& loops, const SharedTiles& s, const te::TensorNode& of, bool in_result) {
   for (const std::string& stored : s.order) {
@@ -273,10 +221,12 @@ void share_factors(ScheduleDraft& draft, const SharedTiles& s) {
   of_products.loops.insert(of_products.loops.begin() + static_cast<int64_t>(at),
                            {of_products.loops[at].axis, std::min(s.step, terms), LoopKind::Serial});
   const std::set<std::string> tile{s.columns.name, s.rows.name};
+  std::set<std::string> sums;
+  for (const te::Axis& k : products->reduce_axes) sums.insert(k.var->name);
   te::TensorNode sharing = *products;
   for (const SharedFactor& f : factors_of(*products)) {
     std::vector<int> order;
-    const te::Tensor copy = copy_of(draft, *products, f, tile, order);
+    const te::Tensor copy = shared_copy_of(draft, f, sums, tile, order);
     Exprs indices;
     for (int d : order) indices.push_back(f.load->args[static_cast<size_t>(d)]);
     sharing.body =
@@ -284,7 +234,7 @@ void share_factors(ScheduleDraft& draft, const SharedTiles& s) {
     StageSchedule& filled = draft.schedule.stages[copy->name];
     filled.place = Place::At, filled.consumer = name, filled.level = static_cast<int>(at) + 1;
     filled.storage = Storage::Shared;
-    filled.loops = fill_loops(draft, *copy, order, f.tensor);
+    filled.loops = shared_fill_loops(draft, *copy, order, f.tensor);
   }
   draft.redirect(products, te::Tensor(new te::TensorNode(std::move(sharing))));
 }

@@ -91,7 +91,8 @@ void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
 }
 
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
-  if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule)
+  if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule ||
+      draft.target->blocks.threads > 0)  // warp_tiles.cpp
     return std::nullopt;
   const Expr product = draft.expanded(r).body(*r);
   if (product->kind != Kind::Binary) return std::nullopt;
