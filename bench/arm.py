@@ -143,10 +143,11 @@ TAIL = """
 Main loops that access the stack, of all kernels of all rows: {spilling}. Multiply-adds of kernels whose main loop is
 not recognised are left out: at most {left_out:.1f} % of a row.
 
-The paper's third column, 8-bit values with 16-bit sums, does not exist here: it gave the paper speed-ups of
-{least:.1f} to {most:.1f}. These processors have no instruction that adds products of bytes to 32-bit sums: an
-instruction of 8/32 has as many multiply-adds as one of float32, and bytes must be widened first. On Cortex-A53 they are
-faster because their sums are ready earlier. The gain in memory is not counted.
+The paper's third column, 8-bit values with 16-bit sums, gave it speed-ups of {least:.1f} to {most:.1f}; such sums may
+overflow. Here, pairs of products are added in 16 bits where the weight proves that they fit, and pairs in 32 bits.
+Results are those of 32-bit sums, bit for bit. Longer sums do not fit for usual weights: with data of -128, the
+magnitudes of the weights in a sum may add up to 255, which is about twice the greatest weight. The gain in memory is
+not counted.
 """
 
 

@@ -55,7 +55,7 @@ LEFT_OUT = {
 TOUR = ["dense.relay", "residual.relay"]
 PROGRAMS = ["tree_lstm.relay", "char_rnn.relay"]
 # Processors, and the length of SVE's vectors in bits; those of NEON have 128.
-VECTORS = {"armv8.2-a": 512, "armv8.6-a": 512, "sve-128": 128, "sve-256": 256, "sve-512": 512}
+VECTORS = {"armv8-a": 512, "armv8.2-a": 512, "armv8.6-a": 512, "sve-128": 128, "sve-256": 256, "sve-512": 512}
 # The bound of the class fp32 for networks of a few layers.
 TOLERANCE = 1e-4
 
@@ -121,6 +121,27 @@ def mlp(path):
     write(path, nodes, weights, (1, 784))
 
 
+def integers(path):
+    """Products of bytes of several signs, with an odd number of rows and of columns."""
+    random = np.random.default_rng(3)
+    kinds = [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")]
+    nodes, weights = (
+        [helper.make_node("Mul", ["image", "scale"], ["x"]), helper.make_node("Abs", ["x"], ["positive"])],
+        [],
+    )
+    weights.append(numpy_helper.from_array(np.array(60, np.float32), "scale"))
+    for i, (data, weight) in enumerate(kinds):
+        value = random.integers(np.iinfo(weight).min, np.iinfo(weight).max, (72, 21), endpoint=True, dtype=weight)
+        weights.append(numpy_helper.from_array(value, f"w{i}"))
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(data))
+        nodes.append(helper.make_node("Clip", ["x" if data == "int8" else "positive", "least", "most"], [f"c{i}"]))
+        nodes.append(helper.make_node("Cast", [f"c{i}"], [f"d{i}"], to=kind))
+        nodes.append(helper.make_node("MatMulInteger", [f"d{i}", f"w{i}"], [f"p{i}"]))
+    weights += [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in (("least", -128), ("most", 127))]
+    nodes.append(helper.make_node("Concat", [f"p{i}" for i in range(len(kinds))], ["logits"], axis=0))
+    write(path, nodes, weights, (11, 72), onnx.TensorProto.INT32)
+
+
 def quantised(model, folder):
     """The network with int8 values and weights."""
     images, out = folder / "images.npz", folder / f"{model.stem}_int8.relay"
@@ -130,9 +151,9 @@ def quantised(model, folder):
     return out
 
 
-def write(path, nodes, weights, shape):
+def write(path, nodes, weights, shape, result=onnx.TensorProto.FLOAT):
     inputs = [helper.make_tensor_value_info("image", onnx.TensorProto.FLOAT, shape)]
-    outputs = [helper.make_tensor_value_info("logits", onnx.TensorProto.FLOAT, None)]
+    outputs = [helper.make_tensor_value_info("logits", result, None)]
     graph = helper.make_graph(nodes, "network", inputs, outputs, weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
 
@@ -225,14 +246,16 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         networks = [folder / "mlp.onnx", folder / "small_resnet.onnx"]
-        mlp(networks[0]), small_resnet(networks[1])
+        mlp(networks[0]), small_resnet(networks[1]), integers(folder / "integers.onnx")
         tour = [ROOT / "examples/tour" / model for model in TOUR]
         programs = [ROOT / "examples" / model for model in PROGRAMS]
         checks = {f"unit.{layer}": lambda layer=layer: unit(layer) for layer in SLICE}
         checks |= {f"run.{m.stem}": lambda m=m: run(m, folder) for m in [*tour, *networks, *programs]}
         checks |= {f"artifact.{m.stem}": lambda m=m: artifact(m, folder) for m in [*tour, *networks]}
         checks |= {f"runner.{m.stem}": lambda m=m: runner(m, folder) for m in [*tour, *networks]}
-        checks |= {f"vectors.{m.stem}": lambda m=m: vectors(m, folder) for m in [*tour, *networks]}
+        checks |= {
+            f"vectors.{m.stem}": lambda m=m: vectors(m, folder) for m in [*tour, *networks, folder / "integers.onnx"]
+        }
         checks["vectors.mlp_int8"] = lambda: vectors(quantised(networks[0], folder), folder)
         chosen = {name: check for name, check in checks.items() if re.fullmatch(options.only, name)}
         for name, check in chosen.items():

@@ -26,7 +26,7 @@ import c_projects  # noqa: E402
 from programs import cli  # noqa: E402
 
 # The most instructions for a multiply-add, by network and board.
-MOST = {("float32", "cortex-m4"): 2.5}
+MOST = {("float32", "cortex-m4"): 2.5, ("int8", "cortex-m4"): 4.5, ("int8", "cortex-m55"): 3.5}
 # The weights do not fit into the 512 KiB of flash of the emulated board.
 LEFT_OUT = {("float32", "cortex-m55")}
 # The machine that the kernels are scheduled for, and options of the C compiler besides -O3.

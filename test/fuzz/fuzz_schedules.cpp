@@ -309,7 +309,8 @@ class Case {
                    const codegen::KernelLibrary* library) {
     std::vector<int64_t> shape;
     for (const Expr& v : k.shape_vars) shape.push_back(scalar::evaluate(v, program_.symbols).value());
-    std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k))) + 64, 0xC3);
+    std::vector<unsigned char> scratch(static_cast<size_t>(codegen::scratch_bytes(codegen::prepare(k, target_))) + 64,
+                                       0xC3);
     void* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     int64_t tasks = scalar::evaluate(k.tasks, program_.symbols).value();
     if (as_ptx_) return call_ptx(k, params, bytes, shape, tasks);

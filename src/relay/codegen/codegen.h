@@ -46,7 +46,7 @@ struct Prepared {
 Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target);
 
 // Runs the remaining loop passes that code generation needs (unroll, vectorise, expand_math, simplify, hoist).
-loop::Kernel finish(Prepared prepared);
-inline loop::Kernel prepare(const loop::Kernel& kernel) { return finish({kernel}); }
+loop::Kernel finish(Prepared prepared, const TargetDesc& target);
+inline loop::Kernel prepare(const loop::Kernel& kernel, const TargetDesc& target) { return finish({kernel}, target); }
 
 }  // namespace relay::codegen

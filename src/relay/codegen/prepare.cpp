@@ -7,15 +7,15 @@
 namespace relay::codegen {
 
 // Unrolls loops, and gives the operands of products on tiles tiles of their own.
-static Result<loop::Kernel> unrolled(const loop::Kernel& kernel) {
+static Result<loop::Kernel> unrolled(const loop::Kernel& kernel, const TargetDesc& target) {
   if (!loop::has_tiles(kernel)) return loop::unroll(kernel);
-  return loop::with_operand_tiles(loop::unroll(kernel));
+  return loop::with_operand_tiles(loop::unroll(kernel), tile_limits(target));
 }
 
-loop::Kernel finish(Prepared prepared) {
+loop::Kernel finish(Prepared prepared, const TargetDesc& target) {
   loop::Kernel k = std::move(prepared.kernel);
   if (prepared.step == Prepared::Step::Lowered) {
-    Result<loop::Kernel> done = unrolled(k);
+    Result<loop::Kernel> done = unrolled(k, target);
     RELAY_CHECK(done, "kernel {} was not checked: {}", k.name, done.errors()[0].message);
     k = loop::vectorise(*done);
   }
@@ -52,12 +52,12 @@ Result<Prepared> check(const loop::Kernel& kernel, const TargetDesc& target) {
       },
       [](const scalar::Expr&) {});
   if (!registers) return Prepared{kernel};
-  RELAY_ASSIGN(const loop::Kernel with_tiles, unrolled(kernel));
-  RELAY_RETURN_IF_ERROR(plan_tiles(with_tiles));
+  RELAY_ASSIGN(const loop::Kernel with_tiles, unrolled(kernel, target));
+  RELAY_RETURN_IF_ERROR(plan_tiles(with_tiles, target));
   Prepared unrolled{loop::vectorise(with_tiles), Prepared::Step::Unrolled};
   // The other passes, which are expensive, only remove accesses: if it fits without them, it fits with them.
   if (plan_registers(unrolled.kernel, target)) return unrolled;
-  Prepared final{finish(std::move(unrolled)), Prepared::Step::Final};
+  Prepared final{finish(std::move(unrolled), target), Prepared::Step::Final};
   RELAY_RETURN_IF_ERROR(plan_registers(final.kernel, target));
   return final;
 }

@@ -1,5 +1,7 @@
 #include "relay/codegen/tile_plan.h"
 
+#include "relay/machine/instruction.h"
+
 namespace relay::codegen {
 
 using loop::Stmt;
@@ -17,7 +19,7 @@ class Planner {
     if (failed_)
       return Diagnostic{.kind = DiagnosticKind::illegal_schedule,
                         .message = format("kernel {} needs tiles of more shapes than the {} tiles of the machine",
-                                          kernel.name, loop::most_tiles),
+                                          kernel.name, loop::TileLimits{}.tiles),
                         .help = "give all tiles of rows and of columns one length, or sum fewer tiles at once"};
     return std::move(plan_);
   }
@@ -56,6 +58,17 @@ class Planner {
 
 }  // namespace
 
-Result<TilePlan> plan_tiles(const loop::Kernel& kernel) { return Planner().run(kernel); }
+loop::TileLimits tile_limits(const TargetDesc& target) {
+  if (!machine::has_tiles_in_vectors(target)) return {};
+  loop::TileLimits limits{target.vector_registers, 0, target.vector_bytes};
+  for (const machine::Instruction& i : machine::instructions())
+    if (i.in_vectors) limits.rows = std::max(limits.rows, i.rows);
+  return limits;
+}
+
+Result<TilePlan> plan_tiles(const loop::Kernel& kernel, const TargetDesc& target) {
+  if (machine::has_tiles_in_vectors(target)) return TilePlan{};
+  return Planner().run(kernel);
+}
 
 }  // namespace relay::codegen

@@ -1,4 +1,4 @@
-// Numbers and shapes of a kernel's tiles. Internal to codegen/.
+// Numbers and shapes of a kernel's tiles. Internal to codegen/. Tiles in vector registers need none of this.
 //
 // A tile's shape is part of the machine's configuration, not of its instructions. Tiles that are alive at once have
 // different numbers; a tile inside of the scope of others takes the lowest number that is free there and has its shape,
@@ -13,6 +13,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/loop/tiles.h"
+#include "relay/machine/target_desc.h"
 
 namespace relay::codegen {
 
@@ -20,7 +21,7 @@ struct TileShape {
   int rows = 0, row_bytes = 0;  // 0: unused
   bool operator==(const TileShape&) const = default;
 };
-using TileConfiguration = std::array<TileShape, loop::most_tiles>;
+using TileConfiguration = std::array<TileShape, loop::TileLimits{}.tiles>;
 
 struct TilePlan {
   std::unordered_map<const loop::Buffer*, int> numbers;
@@ -28,7 +29,9 @@ struct TilePlan {
   std::optional<TileConfiguration> first;                                       // unset if the kernel has no tiles
 };
 
+loop::TileLimits tile_limits(const TargetDesc& target);
+
 // illegal_schedule if one scope needs more shapes than there are tiles.
-Result<TilePlan> plan_tiles(const loop::Kernel& kernel);
+Result<TilePlan> plan_tiles(const loop::Kernel& kernel, const TargetDesc& target);
 
 }  // namespace relay::codegen

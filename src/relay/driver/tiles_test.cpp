@@ -186,7 +186,11 @@ TEST(Tiles, AreChosenWhereTheyAreFaster) {
   EXPECT_EQ(schedules_of(lowered(one_row, options)).find(" tiles\n"), std::string::npos);
   options.lower.target = *find_target("sapphirerapids");
   EXPECT_NE(schedules_of(lowered(integer_networks[0], options)).find(" tiles\n"), std::string::npos);
-  for (const char* target : {"zen4", "sapphirerapids,-amx", "icelake-server"}) {
+  options.lower.target = *find_target("neoverse-v1");
+  EXPECT_NE(schedules_of(lowered(integer_networks[0], options)).find(" tiles\n"), std::string::npos);
+  EXPECT_NE(schedules_of(lowered(float_networks[0], options)).find(" tiles\n"), std::string::npos);
+  EXPECT_EQ(schedules_of(lowered(one_row, options)).find(" tiles\n"), std::string::npos);
+  for (const char* target : {"zen4", "sapphirerapids,-amx", "icelake-server", "neoverse-n1"}) {
     options.lower.target = *find_target(target);
     EXPECT_EQ(schedules_of(lowered(integer_networks[0], options)).find(" tiles\n"), std::string::npos) << target;
   }

@@ -34,7 +34,7 @@ struct Product {
 
 class Builder {
  public:
-  explicit Builder(const Kernel& k) : kernel_(k), for_warps_(has_warp_tiles(k)) {}
+  Builder(const Kernel& k, const TileLimits& limits) : kernel_(k), for_warps_(has_warp_tiles(k)), limits_(limits) {}
 
   Result<Kernel> run() {
     Kernel out = kernel_;
@@ -379,11 +379,11 @@ class Builder {
     }
     if (!for_warps_ && s->kind == StmtKind::Alloc && s->buffer->scope == Scope::Tile) {
       const Buffer& tile = *s->buffer;
-      if (++alive > most_tiles) fail("more than {} tiles are needed at once", most_tiles);
-      if (!scalar::is_int(tile.shape[0]) || tile.shape[0]->ivalue < 1 || tile.shape[0]->ivalue > most_tile_rows ||
-          row_bytes(tile) < 4 || row_bytes(tile) > most_row_bytes || row_bytes(tile) % 4 != 0)
-        fail("tile {} has {} rows of {} bytes; machines have {} rows of {}", tile.name, scalar::str(tile.shape[0]),
-             row_bytes(tile), most_tile_rows, most_row_bytes);
+      if (++alive > limits_.tiles) fail("more than {} tiles are needed at once", limits_.tiles);
+      if (!scalar::is_int(tile.shape[0]) || tile.shape[0]->ivalue < 1 || tile.shape[0]->ivalue > limits_.rows ||
+          row_bytes(tile) < 4 || row_bytes(tile) > limits_.row_bytes || row_bytes(tile) % 4 != 0)
+        fail("tile {} has {} rows of {} bytes; the machine's have {} rows of {}", tile.name, scalar::str(tile.shape[0]),
+             row_bytes(tile), limits_.rows, limits_.row_bytes);
     }
     for (const Stmt& b : s->body) check(b, alive);
   }
@@ -395,6 +395,7 @@ class Builder {
   };
   const Kernel& kernel_;
   const bool for_warps_;
+  const TileLimits limits_;
   std::optional<Diagnostic> failed_;
   std::unordered_map<const Buffer*, std::vector<Rectangle>> rectangles_;
   std::vector<Known> known_;  // operands of the run
@@ -452,7 +453,9 @@ bool has_tiles(const Kernel& kernel) {
   return found;
 }
 
-Result<Kernel> with_operand_tiles(const Kernel& kernel) { return Builder(kernel).run(); }
+Result<Kernel> with_operand_tiles(const Kernel& kernel, const TileLimits& limits) {
+  return Builder(kernel, limits).run();
+}
 
 Kernel without_tiles(const Kernel& kernel) {
   std::unordered_map<const scalar::Source*, BufferRef> arrays;

@@ -24,8 +24,10 @@
 
 namespace relay::loop {
 
-// Limits of all machines that have tiles (AMX, palette 1).
-inline constexpr int most_tiles = 8, most_tile_rows = 16, most_row_bytes = 64;
+// Limits of a machine; by default those of AMX, palette 1.
+struct TileLimits {
+  int tiles = 8, rows = 16, row_bytes = 64;
+};
 
 struct TileStep {
   enum class Kind : uint8_t { Zero, Load, Store, Multiply };
@@ -47,8 +49,8 @@ bool has_tiles(const Kernel& kernel);
 
 // Divides buffers of sums into tiles, and loads the operands of products into tiles before each run of products; what
 // several of them read is loaded once. Requires that loops are unrolled. illegal_schedule if a nest of Tile loops is no
-// step on tiles, or more tiles are alive, or have more rows or longer rows, than machines have; for warps, the first.
-Result<Kernel> with_operand_tiles(const Kernel& kernel);
+// step on tiles, or more tiles are alive, or have more rows or longer rows, than the machine has; for warps, the first.
+Result<Kernel> with_operand_tiles(const Kernel& kernel, const TileLimits& limits = {});
 
 // The same kernel with ordinary loops and arrays, for machines without tiles.
 Kernel without_tiles(const Kernel& kernel);

@@ -131,7 +131,7 @@ TEST(Tiles, Refusals) {
                     "  for x in 0..17 tile { for j in 0..2 tile { sum[x, j] = 0i32 } }\n"
                     "  for x in 0..17 tile { for j in 0..2 tile { c[x, j] = sum[x, j] } }\n}\n",
                     "", ""),
-            "kernel long: tile sum has 17 rows of 8 bytes; machines have 16 rows of 64");
+            "kernel long: tile sum has 17 rows of 8 bytes; the machine's have 16 rows of 64");
 }
 
 TEST(Tiles, AreAccessedInTheirLoopsOnly) {

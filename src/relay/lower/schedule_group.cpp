@@ -219,10 +219,11 @@ Result<ScheduledGroup> scheduled(const Attempts& attempts, const std::string& ke
   }
 }
 
-// Rules ask one thing about the values of constants (group/finite.h).
+// Rules ask two things about the values of constants (group/finite.h).
 bool same_values(const std::map<std::string, Tensor>& a, const std::map<std::string, Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && (x.second.data() == y.second.data() || all_finite(x.second) == all_finite(y.second));
+    return x.first == y.first && (x.second.data() == y.second.data() || (all_finite(x.second) == all_finite(y.second) &&
+                                                                         !has_least(x.second) && !has_least(y.second)));
   });
 }
 

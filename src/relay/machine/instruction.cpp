@@ -15,11 +15,37 @@ std::span<const Instruction> instructions() {
 #define RELAY_TILE_INSTRUCTION(name, architecture, left, right, sum, rows, steps, products, most, features, intrinsic) \
   {name, architecture, DType::left(), DType::right(),  DType::sum(), products, DType::sum().bytes(),                   \
    most, features,     intrinsic,     Registers::Tile, true,         rows,     steps},
+#define RELAY_MATRIX_INSTRUCTION(name, architecture, left, right, sum, rows, columns, products, features, intrinsic) \
+  {name,                                                                                                             \
+   architecture,                                                                                                     \
+   DType::left(),                                                                                                    \
+   DType::right(),                                                                                                   \
+   DType::sum(),                                                                                                     \
+   products,                                                                                                         \
+   DType::sum().bytes(),                                                                                             \
+   columns * DType::sum().bytes(),                                                                                   \
+   features,                                                                                                         \
+   intrinsic,                                                                                                        \
+   Registers::Tile,                                                                                                  \
+   true,                                                                                                             \
+   rows,                                                                                                             \
+   1,                                                                                                                \
+   true},
+#define RELAY_SHORT_SUM_INSTRUCTION(name, architecture, left, right, sum, products, bytes, features, intrinsic) \
+  {name,  architecture, DType::left(), DType::right(),    DType::sum(), products, bytes,                        \
+   bytes, features,     intrinsic,     Registers::Vector, true,         1,        1,                            \
+   false, true},
+#define RELAY_C_INSTRUCTION(name, architecture, left, right, sum, products, features)  \
+  {name,     architecture,         DType::left(),        DType::right(), DType::sum(), \
+   products, DType::sum().bytes(), DType::sum().bytes(), features,       ""},
   static const Instruction all[] = {
 #include "relay/machine/instructions.def"
   };
 #undef RELAY_INSTRUCTION
 #undef RELAY_TILE_INSTRUCTION
+#undef RELAY_MATRIX_INSTRUCTION
+#undef RELAY_C_INSTRUCTION
+#undef RELAY_SHORT_SUM_INSTRUCTION
 #undef RELAY_PRODUCT_INSTRUCTION
   return all;
 }
@@ -65,6 +91,12 @@ RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType
     if (other.multiply_adds_per_cycle() > best.multiply_adds_per_cycle()) best = other;
   }
   return best;
+}
+
+bool has_tiles_in_vectors(const TargetDesc& target) {
+  const std::span<const Instruction> all = instructions();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Instruction& i) { return i.in_vectors && rate_of(target, i) > 0; });
 }
 
 const Instruction* find_tile_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products) {

@@ -26,10 +26,12 @@ struct Instruction {
   int products;                 // for each sum; for tiles, in each step
   int least_bytes, most_bytes;  // of the vector of sums; of a row of the tile of sums
   const char* features;         // LLVM's names, with a space between
-  const char* intrinsic;        // LLVM's name, with {} for the vector's bits
+  const char* intrinsic;        // LLVM's name, with {} for the vector's bits; "" if only C has it
   Registers registers = Registers::Vector;
   bool adds = true;         // to the sum by itself; if false, an addition follows
   int rows = 1, steps = 1;  // of tiles, at most
+  bool in_vectors = false;  // tiles are vector registers
+  bool short_sums = false;  // adds pairs of products in 16 bits, where they must not overflow
 
   bool on_tiles() const { return registers == Registers::Tile; }
   // Sums in a row of the widest form.
@@ -59,6 +61,8 @@ struct RatedInstruction {
 };
 RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType right, DType sum,
                                      Registers registers = Registers::Vector);
+// True if the target's tiles are vector registers.
+bool has_tiles_in_vectors(const TargetDesc& target);
 // The instruction of the target that multiplies tiles of these types, `products` at once; null if there is none.
 const Instruction* find_tile_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products);
 

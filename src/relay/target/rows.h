@@ -30,11 +30,11 @@ inline std::vector<std::string> names_of(std::span<const Row> rows) {
 }
 
 // The instructions of machine/instructions.def that the features have. LLVM's scheduling models give all of them the
-// rate of multiply-adds.
+// rate of multiply-adds. Sums through 16 bits are four instructions.
 inline void set_instructions(TargetDesc& t) {
   t.instructions.clear();
   for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
-    t.instructions.push_back({i->name, t.fma_per_cycle});
+    t.instructions.push_back({i->name, i->short_sums ? t.fma_per_cycle / 4 : t.fma_per_cycle});
 }
 
 inline Result<TargetDesc> describe_row(std::span<const Row> rows, const char* architecture, const char* triple,

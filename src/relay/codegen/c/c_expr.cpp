@@ -71,6 +71,7 @@ CKernelWriter::Text CKernelWriter::compute(const Expr& e) {
     case Kind::Cast: return cast(e);
     case Kind::Reinterpret: return reinterpret(e);
     case Kind::Load: return load(e);
+    case Kind::Dot: return dot(e, {});
     default: break;
   }
   RELAY_CHECK(false, "an expression of kernel {} cannot be written in C: {}", kernel_.name, scalar::str(e));
@@ -178,6 +179,7 @@ CKernelWriter::Text CKernelWriter::multiply_add(const Expr& e) {
 CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const DType t = e->dtype;
   if (const Text fused = multiply_add(e); !fused.text.empty()) return fused;
+  if (const Text sum = dot_added(e); !sum.text.empty()) return sum;
   const Text a = value(e->args[0]), b = value(e->args[1]);
   const bool product = e->binary == BinaryOp::Mul;
   const char* symbol = product ? "*" : e->binary == BinaryOp::Add ? "+" : "-";

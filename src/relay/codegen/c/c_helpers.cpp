@@ -133,6 +133,39 @@ std::string CHelpers::multiply_add(DType t) {
   return add(name, filled(format("static inline $T {}($T a, $T b, $T c) {{{}}}\n", name, dialect_.multiply_add), t));
 }
 
+// SMLAD adds the products of two pairs of 16-bit numbers. Of a word with four bytes, SXTB16 and UXTB16 widen the first
+// and the third, or the second and the fourth after a rotation, which the same instruction does: GCC needs to be told.
+std::string CHelpers::dot(DType left, DType right) {
+  add("relay_word",
+      "#ifdef __ARM_FEATURE_SIMD32\n#include <arm_acle.h>\n"
+      "static inline uint32_t relay_word(const void *p) { uint32_t w; memcpy(&w, p, 4); return w; }\n#endif\n");
+  for (DType t : {left, right}) {
+    const bool is_signed = t == DType::int8();
+    const char letter = is_signed ? 's' : 'u';
+    const char *first = is_signed ? "__sxtb16((int8x4_t)w)" : "(int16x2_t)(w & 0x00ff00ffu)",
+               *rest = is_signed ? "__sxtb16((int8x4_t)(w >> 8 | w << 24))" : "(int16x2_t)(w >> 8 & 0x00ff00ffu)";
+    add(format("relay_even_{}", suffix(t)),
+        format(
+            "#ifdef __ARM_FEATURE_SIMD32\nstatic inline int16x2_t relay_even_{}(uint32_t w) {{ return {}; }}\n#endif\n",
+            suffix(t), first));
+    add(format("relay_odd_{}", suffix(t)),
+        format("#ifdef __ARM_FEATURE_SIMD32\nstatic inline int16x2_t relay_odd_{0}(uint32_t w) {{\n"
+               "#if defined(__GNUC__) && !defined(__clang__)\n  int16x2_t r;\n"
+               "  __asm__(\"{1}xtb16 %0, %1, ror #8\" : \"=r\"(r) : \"r\"(w));\n  return r;\n"
+               "#else\n  return {2};\n#endif\n}}\n#endif\n",
+               suffix(t), letter, rest));
+  }
+  const std::string name = format("relay_dot_{}_{}", suffix(left), suffix(right));
+  return add(
+      name,
+      format("static inline int32_t {0}(const {3} *a, const {4} *b, int32_t c) {{\n"
+             "#ifdef __ARM_FEATURE_SIMD32\n  const uint32_t x = relay_word(a), y = relay_word(b);\n"
+             "  return __smlad(relay_odd_{1}(x), relay_odd_{2}(y), __smlad(relay_even_{1}(x), relay_even_{2}(y), c));\n"
+             "#else\n  return (int32_t)((uint32_t)c +\n"
+             "                   (uint32_t)(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]));\n#endif\n}}\n",
+             name, suffix(left), suffix(right), dialect_.stored_type(left), dialect_.stored_type(right)));
+}
+
 std::string CHelpers::narrow(DType from) {
   if (dialect_.has_double || is_half(from) || from == DType::float32() || from.bits < 32) return {};
   const std::string name = format("relay_narrow_{}", suffix(from));

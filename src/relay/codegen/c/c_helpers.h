@@ -28,9 +28,11 @@ class CHelpers {
   std::string bits_of(DType t);                      // of a float or double: uint32_t or uint64_t
   std::string from_bits(DType t);                    // and back
   std::string multiply_add(DType t);                 // of three values: a * b + c; one rounding if RELAY_FMA is defined
-  std::string round(DType half);                     // of a float: the nearest value of that type, as a float
-  std::string load(DType half);                      // of a uint16_t: a float
-  std::string store(DType half);                     // of a float that is a value of the type: a uint16_t
+  // The function of pointers to four bytes of each type and an int32_t: adds their products to that.
+  std::string dot(DType left, DType right);
+  std::string round(DType half);  // of a float: the nearest value of that type, as a float
+  std::string load(DType half);   // of a uint16_t: a float
+  std::string store(DType half);  // of a float that is a value of the type: a uint16_t
   // From a wider number to a float that round() takes to the same value. Empty if a conversion suffices.
   std::string narrow(DType from);
 

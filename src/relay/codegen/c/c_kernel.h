@@ -1,9 +1,11 @@
 // CKernelWriter: writes a kernel as a C function. Internal to codegen/c; statements are in c_kernel.cpp, expressions in
-// c_expr.cpp, register tiles in c_tile.cpp, the type of indices in c_index.cpp.
+// c_expr.cpp, dot products in c_dot.cpp, register tiles in c_tile.cpp, the type of indices in c_index.cpp.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "relay/codegen/c/c_helpers.h"
@@ -89,7 +91,10 @@ class CKernelWriter {
   Text float_unary(const Expr& e);
   Text binary(const Expr& e);
   Text arithmetic(const Expr& e);
-  Text multiply_add(const Expr& e);  // empty if `e` is not the sum or difference of a product
+  Text multiply_add(const Expr& e);          // empty if `e` is not the sum or difference of a product
+  Text dot(const Expr& e, const Expr& sum);  // `sum` may be null
+  Text dot_added(const Expr& e);             // empty if `e` does not add a dot product
+  std::optional<std::string> run_of_bytes(std::span<const Expr> numbers);
   Text select(const Expr& e);
   Text cast(const Expr& e);
   Text reinterpret(const Expr& e);

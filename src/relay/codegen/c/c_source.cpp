@@ -44,7 +44,8 @@ CFunctions c_functions(std::span<const CKernel> kernels, const CFunctionOptions&
   CFunctions out;
   std::string all;
   for (const CKernel& one : kernels) {
-    loop::Kernel kernel = with_scalar_tiles(without_dots(*one.kernel), options.keep_lanes);
+    loop::Kernel kernel =
+        with_scalar_tiles(options.keep_lanes ? without_dots(*one.kernel) : *one.kernel, options.keep_lanes);
     if (!options.library_math) kernel = loop::expand_math(kernel);
     kernel = loop::simplify(kernel);
     CKernelWriter writer(kernel, helpers,

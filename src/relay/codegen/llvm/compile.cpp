@@ -149,16 +149,16 @@ Result<std::unique_ptr<ObjectWriter>> object_writer(const TargetDesc& target, Ti
   return std::unique_ptr<ObjectWriter>(std::make_unique<Writer>(target, std::move(machine)));
 }
 
-static std::vector<loop::Kernel> prepare_all(std::span<const loop::Kernel> kernels) {
+static std::vector<loop::Kernel> prepare_all(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
   std::vector<loop::Kernel> out;
-  for (const loop::Kernel& k : kernels) out.push_back(prepare(k));
+  for (const loop::Kernel& k : kernels) out.push_back(prepare(k, target));
   return out;
 }
 
 Result<std::string> foreign_object(std::span<const loop::Kernel> kernels, const TargetDesc& target) {
   llvm::LLVMContext context;
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
-               build_module(prepare_all(kernels), nullptr, target, context, nullptr));
+               build_module(prepare_all(kernels, target), nullptr, target, context, nullptr));
   return foreign_code(*module, target, false);
 }
 
@@ -170,7 +170,7 @@ static Result<std::string> text_of(std::span<const loop::Kernel> kernels, const 
   }
   llvm::LLVMContext context;
   RELAY_ASSIGN(std::unique_ptr<llvm::Module> module,
-               build_module(prepare_all(kernels), functions, target, context, machine.get()));
+               build_module(prepare_all(kernels, target), functions, target, context, machine.get()));
   if (assembly) {
     return machine ? assembly_of(*module, *machine) : foreign_code(*module, target, true);
   }

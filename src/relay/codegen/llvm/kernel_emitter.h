@@ -108,10 +108,17 @@ class KernelEmitter {
   bool load_matrices(const loop::WarpStep& step, loop::TileRole role);
   void store_fragment(const loop::WarpStep& step);
   void multiply_fragments(const loop::WarpStep& step);
+  // --- tiles in vector registers (llvm_vector_tiles.cpp)
+  void alloc_vector_tile(const loop::Stmt& s);
+  void vector_tile_step(const loop::TileStep& step);
+  Value* row_pointer(const loop::TileStep& step, int64_t row);
+  Value* loaded_rows(const loop::TileStep& step);
+  void store_rows(const loop::TileStep& step);
   // --- dot products of narrow numbers (llvm_dot.cpp)
   Value* dot(const scalar::Expr& e, const scalar::Expr& sum);
   Value* side_by_side(std::span<const scalar::Expr> of);
   Value* load_run(std::span<const scalar::Expr> of);
+  Value* opaque_copies(Value* numbers, unsigned lanes);
   bool is_run(std::span<const scalar::Expr> of);
   Value* known_in_lanes(const scalar::Expr& e);
   Value* lane_comparison(const scalar::Expr& e);
@@ -171,6 +178,8 @@ class KernelEmitter {
   const TargetDesc& target_;
   const RegisterPlan& registers_;
   const TilePlan& tiles_;
+  const bool tiles_in_vectors_;
+  std::unordered_map<const loop::Buffer*, llvm::AllocaInst*> vector_tiles_{};
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   llvm::IRBuilder<> b_;
@@ -192,7 +201,7 @@ class KernelEmitter {
   std::unordered_map<Value*, Value*> loaded_under_;  // by value read from memory: its guard
 
   std::unordered_map<const loop::Buffer*, Value*> bases_;
-  std::unordered_map<Value*, Value*> opaque_;  // of bases
+  std::unordered_map<Value*, Value*> opaque_;  // of bases, and of numbers that are copied to all lanes
   bool forces_own_load_ = false;               // the load that is emitted must not reuse the value of another load
   std::unordered_map<const loop::Buffer*, llvm::MDNode*> scopes_of_, others_of_;  // alias scopes
   std::unordered_map<const scalar::Source*, bool> stored_;
@@ -212,5 +221,8 @@ class KernelEmitter {
   std::unordered_map<const loop::Buffer*, loop::TileRole> roles_;
   std::unordered_map<const loop::Buffer*, std::vector<llvm::AllocaInst*>> fragments_;  // registers of this lane
 };
+
+// LLVM's product of tiles for a step that multiplies.
+llvm::Intrinsic::ID product_of(const TargetDesc& target, const loop::TileStep& step);
 
 }  // namespace relay::codegen

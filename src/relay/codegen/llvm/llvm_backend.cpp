@@ -183,7 +183,7 @@ Result<std::string> LlvmBackend::object_of(Job& job) {
     RELAY_ASSIGN(writer, object_writer(target_, job.tier));
   }
   std::vector<loop::Kernel> kernels;
-  if (job.kernel) kernels.push_back(codegen::finish(*std::exchange(job.kernel, std::nullopt)));
+  if (job.kernel) kernels.push_back(codegen::finish(*std::exchange(job.kernel, std::nullopt), target_));
   RELAY_ASSIGN(std::string object, writer->write(kernels, job.functions));
   {
     std::lock_guard<std::mutex> lock(mutex_);

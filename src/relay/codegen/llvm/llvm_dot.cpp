@@ -5,7 +5,9 @@
 //
 // Numbers that are adjacent in memory are one load; numbers that are the same for all lanes are one load that is
 // broadcast. All others are assembled from vectors of the first, second, ... numbers.
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsAArch64.h>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
@@ -29,8 +31,10 @@ int bytes_of(DType vector) { return vector.lanes * vector.bytes(); }
 // The instruction for a vector of sums; null if the machine has none.
 const machine::Instruction* instruction(const TargetDesc& target, const Expr& dot) {
   const size_t n = dot->args.size() / 2;
-  return machine::find_instruction(target, dot->args[0]->dtype.element(), dot->args[n]->dtype.element(),
-                                   dot->dtype.element(), static_cast<int>(n), bytes_of(dot->dtype));
+  const machine::Instruction* found =
+      machine::find_instruction(target, dot->args[0]->dtype.element(), dot->args[n]->dtype.element(),
+                                dot->dtype.element(), static_cast<int>(n), bytes_of(dot->dtype));
+  return found && *found->intrinsic ? found : nullptr;
 }
 
 llvm::Intrinsic::ID intrinsic(const machine::Instruction& instruction, int bytes) {
@@ -39,6 +43,34 @@ llvm::Intrinsic::ID intrinsic(const machine::Instruction& instruction, int bytes
   const llvm::Intrinsic::ID id = llvm::Intrinsic::lookupIntrinsicID(name);
   RELAY_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic {}", name);
   return id;
+}
+
+// True if dot products of bytes are sums of pairs in 16 bits.
+bool adds_short_sums(const TargetDesc& target, int products, int lanes) {
+  const DType byte = DType::int8(), sum = DType::int32();
+  const machine::Instruction* found = machine::find_instruction(target, byte, byte, sum, products, lanes * sum.bytes());
+  return found && found->short_sums;
+}
+
+// Four products of bytes for each lane, of which two pairs are added in 16 bits:
+//
+//   a           a0 a1 a2 a3   a4 a5 a6 a7   ...
+//   low, high   products of the first half of the bytes, and of the second one
+//   pairs       a0 b0 + a1 b1, a2 b2 + a3 b3, ...
+llvm::Value* sums_of_pairs(llvm::IRBuilder<>& b, llvm::Intrinsic::ID product, llvm::Value* left, llvm::Value* right) {
+  const int bytes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(left->getType())->getNumElements());
+  const unsigned half = static_cast<unsigned>(bytes / 2);
+  llvm::Type *products = llvm::FixedVectorType::get(b.getInt16Ty(), half),
+             *sums = llvm::FixedVectorType::get(b.getInt32Ty(), half / 2);
+  auto products_from = [&](int first) {
+    std::vector<int> lanes;
+    for (int l = 0; l < bytes / 2; ++l) lanes.push_back(first + l);
+    return b.CreateIntrinsic(product, {products},
+                             {b.CreateShuffleVector(left, lanes), b.CreateShuffleVector(right, lanes)});
+  };
+  llvm::Value* pairs =
+      b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_addp, {products}, {products_from(0), products_from(bytes / 2)});
+  return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_saddlp, {sums, products}, {pairs});
 }
 
 }  // namespace
@@ -75,9 +107,14 @@ llvm::Value* KernelEmitter::load_run(std::span<const Expr> of) {
   const Address at = address(buffer, of[0]->args, lanes);
   if (at.pointers || (lanes > 1 && at.stride != n)) return nullptr;
   llvm::Type* type = llvm::FixedVectorType::get(values_.memory_type(buffer->dtype), static_cast<unsigned>(n * lanes));
-  llvm::Value* v =
-      b_.CreateAlignedLoad(type, guarded(at.pointer), llvm::Align(static_cast<uint64_t>(buffer->dtype.bytes())));
+  const llvm::Align align(static_cast<uint64_t>(buffer->dtype.bytes()));
+  const unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
+  // LLVM widens each number of a short vector when it loads it for AArch64, but has one instruction to load copies of
+  // an integer. Sums of sdot keep the former: with the latter, LLVM 22 moves them between registers.
+  const bool is_short = lanes == 1 && adds_short_sums(target_, n, target_.vector_bytes / DType::int32().bytes());
+  llvm::Value* v = b_.CreateAlignedLoad(is_short ? b_.getIntNTy(bits) : type, guarded(at.pointer), align);
   annotate(v, buffer);
+  if (is_short) v = b_.CreateBitCast(v, type);
   if (remembered) scopes_.back().runs.insert({key, {of[0], nullptr, v}});
   return v;
 }
@@ -96,6 +133,19 @@ static Expr whole_of(std::span<const Expr> of) {
     if (!scalar::is_int(count, bits * static_cast<int64_t>(i))) return {};
   }
   return whole;
+}
+
+// Copies of these bytes in all lanes, whose origin LLVM does not see: it would compute the upper half by itself.
+llvm::Value* KernelEmitter::opaque_copies(llvm::Value* numbers, unsigned lanes) {
+  llvm::Instruction* made = llvm::dyn_cast<llvm::Instruction>(numbers);
+  llvm::Value*& known = opaque_[numbers];
+  if (made && known) return known;
+  llvm::IRBuilder<> at(b_.GetInsertBlock(), b_.GetInsertPoint());
+  if (made) at.SetInsertPoint(made->getParent(), std::next(made->getIterator()));
+  const unsigned bits = numbers->getType()->getPrimitiveSizeInBits().getFixedValue();
+  llvm::Value* copies = at.CreateVectorSplat(lanes, at.CreateBitCast(numbers, at.getIntNTy(bits)));
+  llvm::FunctionType* type = llvm::FunctionType::get(copies->getType(), {copies->getType()}, false);
+  return known = at.CreateCall(llvm::InlineAsm::get(type, "", "=w,0", false), {copies});
 }
 
 // A vector in which the numbers of each lane are adjacent, as in memory.
@@ -123,7 +173,9 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   if (alike && first->kind == Kind::Broadcast) {
     llvm::Value* numbers = side_by_side(arguments(0));
     const unsigned bits = numbers->getType()->getPrimitiveSizeInBits().getFixedValue();
-    llvm::Value* spread = values_.splat(b_.CreateBitCast(numbers, b_.getIntNTy(bits)), lanes);
+    llvm::Value* spread = adds_short_sums(target_, static_cast<int>(n), lanes)
+                              ? opaque_copies(numbers, static_cast<unsigned>(lanes))
+                              : values_.splat(b_.CreateBitCast(numbers, b_.getIntNTy(bits)), lanes);
     llvm::Type* element = llvm::cast<llvm::FixedVectorType>(numbers->getType())->getElementType();
     return b_.CreateBitCast(spread, llvm::FixedVectorType::get(element, n * static_cast<unsigned>(lanes)));
   }
@@ -177,6 +229,7 @@ llvm::Value* KernelEmitter::dot(const Expr& e, const Expr& sum) {
     a = b_.CreateBitCast(a, type), b = b_.CreateBitCast(b, type);
   }
   const llvm::Intrinsic::ID id = intrinsic(*found, bytes_of(e->dtype));
+  if (found->short_sums) return b_.CreateAdd(start, sums_of_pairs(b_, id, a, b));
   if (!found->adds) {
     llvm::Value* products = b_.CreateIntrinsic(id, {a, b});
     return sum ? b_.CreateAdd(start, products) : products;

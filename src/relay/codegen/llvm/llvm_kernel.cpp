@@ -14,6 +14,7 @@
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
+#include "relay/machine/instruction.h"
 
 namespace relay::codegen {
 
@@ -34,6 +35,7 @@ KernelEmitter::KernelEmitter(const loop::Kernel& kernel, const TargetDesc& targe
       target_(target),
       registers_(registers),
       tiles_(tiles),
+      tiles_in_vectors_(machine::has_tiles_in_vectors(target)),
       module_(module),
       context_(module.getContext()),
       b_(context_),
@@ -498,7 +500,7 @@ llvm::Value* KernelEmitter::select(const Expr& e) {
 
 Status emit_kernel(const loop::Kernel& prepared, const TargetDesc& target, llvm::Module& module) {
   RELAY_ASSIGN(RegisterPlan registers, plan_registers(prepared, target));
-  RELAY_ASSIGN(const TilePlan tiles, plan_tiles(prepared));
+  RELAY_ASSIGN(const TilePlan tiles, plan_tiles(prepared, target));
   KernelEmitter(prepared, target, registers, tiles, module).run();
   return ok();
 }

@@ -25,8 +25,6 @@ using loop::Buffer;
 using loop::Stmt;
 using loop::TileStep;
 
-namespace {
-
 llvm::Intrinsic::ID product_of(const TargetDesc& target, const TileStep& step) {
   const machine::Instruction* found = machine::find_tile_instruction(
       target, step.left->dtype, step.right->dtype, step.tile->dtype, static_cast<int>(step.left->shape[2]->ivalue));
@@ -36,8 +34,6 @@ llvm::Intrinsic::ID product_of(const TargetDesc& target, const TileStep& step) {
   RELAY_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic {}", found->intrinsic);
   return id;
 }
-
-}  // namespace
 
 // The memory format of a configuration: palette 1, then bytes in a row of each tile (16 bits), then rows (8 bits).
 void KernelEmitter::configure(const TileConfiguration& configuration) {
@@ -62,6 +58,7 @@ void KernelEmitter::configure(const TileConfiguration& configuration) {
 // Tiles with another configuration than the kernel's: nothing is alive before and after them.
 void KernelEmitter::alloc_tile(const Stmt& s) {
   if (lane_.row) return alloc_fragment(s);
+  if (tiles_in_vectors_) return alloc_vector_tile(s);
   const auto own = tiles_.configurations.find(s.get());
   const bool other = own != tiles_.configurations.end() && own->second != *tiles_.first;
   if (other) configure(own->second);
@@ -77,6 +74,7 @@ void KernelEmitter::tile_stmt(const Stmt& s) {
   if (lane_.row) return warp_tile_stmt(s);
   const std::optional<TileStep> step = loop::tile_step(s);
   RELAY_CHECK(step, "a nest of tile loops in kernel {} is not a step on tiles", kernel_.name);
+  if (tiles_in_vectors_) return vector_tile_step(*step);
   Value* tile = tile_number(step->tile.get());
   switch (step->kind) {
     case TileStep::Kind::Zero: b_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {tile}); break;

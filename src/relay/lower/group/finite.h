@@ -1,8 +1,10 @@
-// The one fact about the values of constants that schedules depend on: zero times a finite weight is zero.
+// The facts about the values of constants that schedules depend on: zero times a finite weight is zero, and two
+// products of bytes fit in 16 bits unless both factors of both are the least byte.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "relay/tensor/tensor.h"
 
@@ -18,6 +20,13 @@ inline bool all_finite(const Tensor& value) {
   for (int64_t i = 0; i < value.elements(); ++i)
     if (!std::isfinite(value.at(i))) return false;
   return true;
+}
+
+// True if it has bytes of which one is -128.
+inline bool has_least(const Tensor& value) {
+  if (value.dtype() != DType::int8()) return false;
+  const int8_t* values = static_cast<const int8_t*>(value.data());
+  return std::find(values, values + value.elements(), INT8_MIN) != values + value.elements();
 }
 
 }  // namespace relay::lower

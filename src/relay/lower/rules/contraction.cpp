@@ -189,7 +189,7 @@ double ns_per_cost(const TargetDesc& target, const Contraction& c) {
   return steps / (target.fma_per_cycle * target.ghz);
 }
 
-// The machine as tiles see it: without a register for products if those are added by an instruction of their own.
+// The machine as tiles see it: without registers for products if those are added by instructions of their own.
 TargetDesc target_of_tiles(const ScheduleDraft& draft, const te::Tensor& sum) {
   TargetDesc target = *draft.target;
   const Expr body = draft.expanded(sum).body(*sum);
@@ -198,7 +198,13 @@ TargetDesc target_of_tiles(const ScheduleDraft& draft, const te::Tensor& sum) {
   const machine::Instruction* found =
       machine::find_instruction(target, body->args[0]->dtype, body->args[products]->dtype, sum->dtype,
                                 static_cast<int>(products), target.vector_bytes);
+  // Processors without vectors hold integers in general registers: of 13, these are left beside addresses, a counter
+  // and bytes that are being widened. With 9, GCC spills.
+  constexpr int general_registers = 8;
   if (found && !found->adds) --target.vector_registers;
+  constexpr int for_short_sums = 8;  // products of two halves, of four rows at once
+  if (found && found->short_sums) target.vector_registers -= for_short_sums;
+  if (found && found->most_bytes == sum->dtype.bytes()) target.vector_registers = general_registers;
   return target;
 }
 

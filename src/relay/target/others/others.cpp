@@ -25,9 +25,9 @@ struct Other {
 // XCore no object files; for M68k, VE and Xtensa, LLVM 22 itself fails on a convolution.
 static const Other others_table[] = {
     {{"portable", "generic", "", RELAY_SCALAR_CORE(1, 1)}, "portable-unknown-unknown", false, 16},
-    {{"cortex-m4", "cortex-m4", "vfp4d16sp", RELAY_SCALAR_CORE(0.33, 0.1)}, "thumbv7em-none-eabihf", true, 32},
-    {{"cortex-m7", "cortex-m7", "fp-armv8d16", RELAY_SCALAR_CORE(0.5, 0.4)}, "thumbv7em-none-eabihf", true, 32},
-    {{"cortex-m33", "cortex-m33", "fp-armv8d16sp", RELAY_SCALAR_CORE(0.33, 0.1)},
+    {{"cortex-m4", "cortex-m4", "vfp4d16sp dsp", RELAY_SCALAR_CORE(0.33, 0.1)}, "thumbv7em-none-eabihf", true, 32},
+    {{"cortex-m7", "cortex-m7", "fp-armv8d16 dsp", RELAY_SCALAR_CORE(0.5, 0.4)}, "thumbv7em-none-eabihf", true, 32},
+    {{"cortex-m33", "cortex-m33", "fp-armv8d16sp dsp", RELAY_SCALAR_CORE(0.33, 0.1)},
      "thumbv8m.main-none-eabihf",
      true,
      32},
@@ -60,6 +60,7 @@ static Result<TargetDesc> describe(std::string_view text) {
       described.triple = other.triple, described.has_fma = other.has_fma,
       described.vector_registers = other.vector_registers;
   std::erase(described.features, "+");
+  set_instructions(described);
   return described;
 }
 

@@ -23,10 +23,15 @@
 //
 // contraction.cpp peels the last step off the loop, so that the others have no condition.
 //
+// Sums through 16 bits (smull on AArch64) are exact where the weight has no neighbours along k whose products with
+// bytes of data could add up to more: -128 and -128, but not -128 and -127.
+//
 // Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign. Without an
 // instruction for the bytes, they are widened to 16 bits (widened.cpp).
 #include <algorithm>
+#include <cstdlib>
 
+#include "relay/lower/group/finite.h"
 #include "relay/lower/rules/narrow/factors.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/machine/instruction.h"
@@ -62,6 +67,20 @@ Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType we
       if (other.products_per_cycle() > best.products_per_cycle()) best = other;
     }
   return best;
+}
+
+// True if no two products of neighbours along the dimension with int8 data add up to more than 16 bits hold.
+bool pairs_fit(const Tensor& weight, int dim) {
+  constexpr int most = INT16_MAX / -INT8_MIN;  // of the sum of the two magnitudes
+  if (!has_least(weight)) return true;
+  size_t inside = 1;
+  for (size_t d = static_cast<size_t>(dim) + 1; d < weight.shape().size(); ++d)
+    inside *= static_cast<size_t>(weight.shape()[d]);
+  const size_t extent = static_cast<size_t>(weight.shape()[static_cast<size_t>(dim)]);
+  const std::span<const int8_t> values = weight.span<int8_t>();
+  for (size_t i = 0; i + inside < values.size(); ++i)
+    if (i / inside % extent + 1 < extent && std::abs(values[i]) + std::abs(values[i + inside]) > most) return false;
+  return true;
 }
 
 struct Form {
@@ -116,11 +135,18 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
         scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, products))
       f.k = k;
   }
+  if (f.k.var && f.choice.rated.instruction && f.choice.rated.instruction->short_sums) {
+    const auto value = draft.values.find(f.weight.fact.tensor->name);
+    const te::TensorNode& weight = *f.weight.fact.tensor;
+    const bool known = value != draft.values.end() && value->second.shape().size() == weight.shape.size();
+    if (!known || !pairs_fit(value->second, plain_dim(f.weight.fact, f.k.var->name))) return std::nullopt;
+  }
   choose_tiles(draft, r, f);
   const machine::Instruction* chosen = f.choice.rated.instruction;
   if (!f.k.var || !chosen) return std::nullopt;
-  if (!chosen->on_tiles() && f.choice.products_per_cycle() < surely_more * draft.target->fma_per_cycle)
-    return std::nullopt;
+  // Multiply-adds take bytes that are widened, and of the data a copy for all lanes: two instructions instead of one.
+  const double multiply_adds = draft.target->fma_per_cycle / (a.bits == 8 ? 2 : 1);
+  if (!chosen->on_tiles() && f.choice.products_per_cycle() < surely_more * multiply_adds) return std::nullopt;
   return f;
 }
 

@@ -1,5 +1,6 @@
-// Contractions of narrow numbers on tile registers (AMX): dense products and convolutions whose channels are adjacent.
-// dot_products.cpp has turned the sum into one of groups of products, and has chosen tiles for it.
+// Contractions of narrow numbers on tiles, in registers of their own (AMX) or vector registers (AArch64): dense
+// products and convolutions whose channels are adjacent. dot_products.cpp has turned the sum into one of groups of
+// products, and has chosen tiles for it.
 //
 //   stage relu: root
 //     loops n/32:parallel m/32:parallel m/1 n/16:unroll n/1:vector
@@ -12,6 +13,8 @@
 // before it, and each step of K loads four tiles for four products. The sums leave the tiles through a block on the
 // stack, whose rows are short: rows of an array at distances of 4096 bytes would meet in few sets of L1. From there the
 // epilogue reads them: it requantises, adds the bias, and so on.
+//
+// In vector registers, a tile has 2 rows and 2 columns, and 4 times 4 of them are summed at once.
 //
 // Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
 // run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
@@ -93,8 +96,14 @@ void pack_weight(ScheduleDraft& draft, const LoadFact& weight, const TileShape& 
 std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor& sum, const LoadFact& data,
                                     const LoadFact& weight, const std::string& k, int64_t groups,
                                     const machine::Instruction* instruction) {
-  // Half of the time goes to loads, stores and the epilogue: prototypes reach half of the rate of products alone.
-  constexpr double reached = 0.5;
+  // AMX: half of the time goes to loads, stores and the epilogue; prototypes reach half of the rate of products alone.
+  constexpr double reached_on_tiles = 0.5;
+  // Vector registers: of 32, 16 hold tiles of sums, 4 of data and 4 of weights. A step has 16 products, and 4
+  // insertions of the second row of data into a register.
+  constexpr double reached_in_vectors = 0.8;
+  constexpr int64_t across_in_vectors = 4, across_on_tiles = 2;
+  const double reached = instruction->in_vectors ? reached_in_vectors : reached_on_tiles;
+  const int64_t most_across = instruction->in_vectors ? across_in_vectors : across_on_tiles;
   TileShape t{instruction};
   t.k = k;
   for (const te::Axis& a : sum->axes) {
@@ -115,9 +124,9 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
                 y = t.y.empty() ? 1 : find_axis(*sum, t.y)->extent->ivalue, tiles = (x + most_rows - 1) / most_rows;
   t.steps = largest_divisor(groups, instruction->steps);
   t.rows = (x + tiles - 1) / tiles;
-  t.across_x = std::min<int64_t>(tiles, 2);
-  t.across_y = t.across_x == 1 ? std::min<int64_t>(y, 2) : 1;
-  t.across_n = n > columns ? 2 : 1;
+  t.across_x = std::min(tiles, most_across);
+  t.across_y = t.across_x == 1 ? std::min(y, most_across) : 1;
+  t.across_n = std::min((n + columns - 1) / columns, most_across);
   const double rate = machine::fastest_instruction(*draft.target, instruction->left, instruction->right,
                                                    instruction->sum, machine::Registers::Tile)
                           .multiply_adds_per_cycle();
