@@ -45,10 +45,12 @@ DType bits_type(DType t) { return DType{DType::Code::UInt, t.bits}; }
 class Interpreter {
  public:
   explicit Interpreter(const Kernel& k) : kernel_(k), has_blocks_(has_blocks(k)) {
+    const bool has_tiles = has_blocks_ && has_tile(k.body);
     visit(
         k.body,
         [&](const Stmt& s) {
-          if (has_blocks_ && (is_for_all_threads(s) || has_thread_loop(s) || has_tile(s))) together_.insert(s.get());
+          if (has_blocks_ && (is_for_all_threads(s) || has_thread_loop(s) || (has_tiles && has_tile(s))))
+            together_.insert(s.get());
           if (s->kind == StmtKind::For && s->for_kind == ForKind::Block) blocks_ = s.get();
         },
         [](const Expr&) {});

@@ -144,13 +144,20 @@ def test_products_on_tensor_cores():
     reason="ptxas and nvdisasm are not installed: make test-cuda installs them",
 )
 @pytest.mark.parametrize(
-    ("processor", "products"), [("sm_75", "HMMA.1688.F32"), ("sm_80", "HMMA.16816.F32"), ("sm_90a", "HMMA.16816.F32")]
+    ("processor", "dtype", "products"),
+    [
+        ("sm_75", "float16", "HMMA.1688.F32"),
+        ("sm_80", "bfloat16", "HMMA.16816.F32.BF16"),
+        ("sm_90a", "float16", "HMMA.16816.F32"),
+        ("sm_80", "int8", "IMMA.16832.S8.S8"),
+    ],
 )
-def test_machine_code_of_products(tmp_path, processor, products):
+def test_machine_code_of_products(tmp_path, processor, dtype, products):
+    result = ', out_dtype="int32"' if dtype == "int8" else ""
     program = tmp_path / "dense.relay"
     program.write_text(
-        '#[version = "0.0.5"]\ndef @main(%x: Tensor[(512, 1024), float16], %w: Tensor[(768, 1024), float16], '
-        "%b: Tensor[(768), float16]) { nn.relu(nn.bias_add(nn.dense(%x, %w), %b)) }\n"
+        f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(512, 1024), {dtype}], %w: Tensor[(768, 1024), {dtype}]) '
+        f"{{ nn.relu(nn.dense(%x, %w{result})) }}\n"
     )
     code = tmp_path / "dense.ptx"
     subprocess.run(
