@@ -85,7 +85,7 @@ Result<std::string> run_package_file(const std::string& program, const std::stri
   int status = 0;
   waitpid(process.pid, &status, 0);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
-    return Diagnostic{DiagnosticKind::bad_option, format("{} stopped; its message is above", file), {}, {}, {}, ""};
+    return Diagnostic{DiagnosticKind::bad_option, format("{} stopped", file), {}, {}, {}, "its message is above"};
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return failure(format("{} failed; its own message is above", file));
   return printed;

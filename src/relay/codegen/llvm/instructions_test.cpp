@@ -247,7 +247,7 @@ TEST(ShortSums, AtTheirBound) {
 std::vector<const Instruction*> all() {
   std::vector<const Instruction*> out;
   for (const Instruction& i : machine::instructions())
-    // Those without an intrinsic are for C projects: test/python/emit_c/test_smlad.py
+    // Instructions without an intrinsic are for C projects: test/python/emit_c/test_smlad.py
     if (*i.intrinsic && std::string_view(i.architecture) != "nvptx64") out.push_back(&i);
   return out;
 }
