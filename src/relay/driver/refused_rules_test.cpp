@@ -54,12 +54,16 @@ TEST(RefusedRules, EveryProgramCompilesIsRightAndSaysWhatItLost) {
 
 // A target whose schedules use the rule.
 const char* target_of(lower::Rule rule) {
-  return name(rule) == "tiles" ? "sapphirerapids" : name(rule) == "shared_tiles" ? "cuda:sm_80" : "zen4";
+  if (name(rule) == "tiles") return "sapphirerapids";
+  return name(rule) == "shared_tiles" || name(rule) == "warp_tiles" ? "cuda:sm_80" : "zen4";
 }
 
 // True unless the rule needs an instruction that the list lacks (dev/without).
 bool can_be_used(lower::Rule rule) {
-  const std::string_view needed = name(rule) == "dot_products" ? "vpdpbusd" : name(rule) == "tiles" ? "tdpbssd" : "";
+  const std::string_view needed = name(rule) == "dot_products" ? "vpdpbusd"
+                                  : name(rule) == "tiles"      ? "tdpbssd"
+                                  : name(rule) == "warp_tiles" ? "mma.m16n8k32.s8"
+                                                               : "";
   return needed.empty() || std::ranges::count(machine::instructions(), needed, &machine::Instruction::name) > 0;
 }
 
