@@ -368,8 +368,8 @@ bench-ops: build ## Compare single operators with PyTorch and the limits of the 
 bench-random-kernels: setup product ## List kernels of random networks that are below 60 % of their ceiling
 	@$(PYTHON) bench/random_kernels.py
 
-kernels: product ## Compile the kernels of models/ into a package for TARGETS (native) that other machines read
-	@build/release/bin/relay cache pack $(wildcard models/*.onnx models/*.tflite) -o build/kernels.db \
+kernels: product models-fetch ## Compile the kernels of models/ into a package for TARGETS (native) that other machines read
+	@build/release/bin/relay cache pack models/*.onnx models/*.tflite -o build/kernels.db \
 	  $(addprefix --target ,$(or $(TARGETS),native)) --also-for python/relay/_core.abi3.so
 
 bench-tune: setup product ## Tune the usual models and ten random networks, 5 minutes each
