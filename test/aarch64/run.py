@@ -46,7 +46,7 @@ SLICE = {
 }
 LEFT_OUT = {
     "death tests of these": "GoogleTest starts the program again for each, which needs the kernel to know QEMU",
-    "Native.TheStackIsAsLargeAsAsked": "asks for 2^63 bytes, for which QEMU fills this machine's memory with its tables",
+    "Native.TheStackIsAsLargeAsAsked": "asks for 2^63 bytes, for which QEMU fills the memory with tables",
     "c_project, frontend_common, frontend_onnx, ir, lower*, measure, pattern, te, text, transform, typing": "the same "
     "C++ on every processor, which the runs of models below use; minutes each under emulation",
     "eval": "compares with this processor's C++; 20 minutes under emulation",
