@@ -46,6 +46,7 @@ SLICE = {
 }
 LEFT_OUT = {
     "death tests of these": "GoogleTest starts the program again for each, which needs the kernel to know QEMU",
+    "Aot/Functions.AFlushThatFailsEndsTheRun/aot": "limits the address space, which QEMU does not enforce",
     "Native.TheStackIsAsLargeAsAsked": "asks for 2^63 bytes, for which QEMU fills the memory with tables",
     "c_project, frontend_common, frontend_onnx, ir, lower*, measure, pattern, te, text, transform, typing": "the same "
     "C++ on every processor, which the runs of models below use; minutes each under emulation",
@@ -179,7 +180,8 @@ def compare(got, want, exact):
 def unit(layer):
     must(["cmake", "--build", BUILD, "--target", f"relay_test_{layer}"], timeout=3600)
     begin = time.monotonic()
-    environment = os.environ | {"GTEST_FILTER": "-*DeathTest*:Native.TheStackIsAsLargeAsAsked"}
+    single = [name for name in LEFT_OUT if "." in name]
+    environment = os.environ | {"GTEST_FILTER": f"-*DeathTest*:{':'.join(single)}"}
     must(["ctest", "--test-dir", BUILD, "-R", f"^{layer}$", "--no-tests=error", "--output-on-failure"], env=environment)
     return f"passed in {time.monotonic() - begin:.0f} s, after it was built"
 

@@ -122,7 +122,8 @@ TEST(Matmul, NarrowVectorsReadForThemselves) {
     EXPECT_EQ(c.stack, 0);
     EXPECT_LE(c.instructions, 24 + 2 + 5);
     for (const auto& [name, target] : testing::runnable_targets())
-      if (target.vector_registers == 32) testing::compare(k, name, target, {.shape = {}, .tolerance = 1e-4});
+      if (target.vector_registers == 32 && target.vector_bytes == 64)
+        testing::compare(k, name, target, {.shape = {}, .tolerance = 1e-4});
   }
 }
 
