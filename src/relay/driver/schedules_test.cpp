@@ -76,8 +76,7 @@ constexpr Figure figures[] = {
     {"float64_cycles.division", [](TargetDesc& t, double by) { t.float64_cycles.division *= by; }},
     {"float64_cycles.root", [](TargetDesc& t, double by) { t.float64_cycles.root *= by; }},
     {"float64_cycles.exp", [](TargetDesc& t, double by) { t.float64_cycles.exp *= by; }},
-    // A dot product is four multiply-adds of bytes that are widened, or two of bfloat16: only factors like these make it
-    // slower.
+    // A dot product is four multiply-adds of widened bytes, or two of bfloat16: only factors like these make it slower.
     {"rate of vpdpbusd", scale_rate<0>, 0.125, 4},
     {"rate of vdpbf16ps", scale_rate<1>, 0.25, 4},
     {"ghz", scale<&TargetDesc::ghz>},

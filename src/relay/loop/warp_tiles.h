@@ -13,7 +13,7 @@
 //
 // The innermost loop over threads has warp_lanes iterations, which are the lanes of a warp. Nests of Tile loops are the
 // same as elsewhere (tiles.h), but a warp runs each once, all its lanes together. So verify() refuses one that depends
-// on the lane, or stands in a branch or loop that threads of a block may take in different ways. A step belongs to no
+// on the lane, or is in a branch or loop that threads of a block may take in different ways. A step belongs to no
 // thread: elements that it touches in memory must be separated by a barrier from those that any thread writes, and
 // interpret() reports a race otherwise.
 //

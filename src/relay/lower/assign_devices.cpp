@@ -134,7 +134,7 @@ Turn turn_of(const Group& g, const std::vector<int>& devices) {
 std::vector<Group> ordered(std::vector<Group> groups, const std::vector<int>& devices) {
   std::unordered_map<int, size_t> writer;
   std::vector<std::vector<size_t>> readers(groups.size());
-  std::vector<size_t> waits(groups.size());  // for so many others
+  std::vector<size_t> waits(groups.size());  // the number of groups that must come before each
   for (size_t i = 0; i < groups.size(); ++i) {
     const Group& g = groups[i];
     std::set<size_t> before;
