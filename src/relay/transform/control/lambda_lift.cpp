@@ -23,6 +23,7 @@
 #include "relay/scalar/simplify.h"
 #include "relay/transform/control/to_a_normal_form.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/param_devices.h"
 #include "relay/transform/pass.h"
 #include "relay/typing/typing.h"
 
@@ -335,7 +336,9 @@ class Lifter {
       body = substitute(body, fresh);
     }
     const FuncType* type = as<FuncType>(types_.at(f.global));
-    FunctionRef made = function(std::move(params), std::move(body), type->result, type->type_vars, now.attrs, now.span);
+    DictAttrs attrs = with_param_devices(now.attrs, now.params.size(), params.size(), captures.size());
+    FunctionRef made =
+        function(std::move(params), std::move(body), type->result, type->type_vars, std::move(attrs), now.span);
     made->type = types_.at(f.global);
     out->functions[f.global] = made;
   }

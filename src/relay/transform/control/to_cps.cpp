@@ -20,6 +20,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/to_a_normal_form.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/param_devices.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/saved_types.h"
 #include "relay/typing/typing.h"
@@ -95,7 +96,9 @@ class Continuations {
     std::vector<VarRef> params;
     for (const VarRef& p : f.params) params.push_back(as_var(variable(p)));
     params.push_back(bodies_[body].k);
-    return function(std::move(params), bodies_[body].made, answer_, f.type_params, f.attrs, f.span);
+    ir::DictAttrs attrs = with_param_devices(f.attrs, f.params.size(), params.size());
+    for (const char* key : {"result_virtual_device", "virtual_device"}) attrs.erase(key);  // its result is another one
+    return function(std::move(params), bodies_[body].made, answer_, f.type_params, std::move(attrs), f.span);
   }
 
   static bool branches(const Expr& e) { return e->kind == ExprKind::If || e->kind == ExprKind::Match; }

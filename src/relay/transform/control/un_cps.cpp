@@ -9,6 +9,7 @@
 #include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/copy.h"
+#include "relay/transform/param_devices.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/retype.h"
 
@@ -53,6 +54,7 @@ Result<Module> un_cps(const Module& module, PassContext&) {
     params.back()->type = f->params[i]->type;
     args.push_back(params.back());
   }
+  const DictAttrs attrs = with_param_devices(f->attrs, f->params.size(), params.size());
   const VarRef v = var("v", value, f->span);
   args.push_back(function({v}, v, value, {}, {}, f->span));
   if (recursive) {
@@ -67,7 +69,7 @@ Result<Module> un_cps(const Module& module, PassContext&) {
           });
     out.functions[name] = out.functions.at(ir::main_function);
     out.functions[ir::main_function] =
-        function(std::move(params), call(global(name), std::move(args), {}, f->span), value, {}, f->attrs, f->span);
+        function(std::move(params), call(global(name), std::move(args), {}, f->span), value, {}, attrs, f->span);
     return out;
   }
   std::vector<TypeBinding> answer;
@@ -76,7 +78,7 @@ Result<Module> un_cps(const Module& module, PassContext&) {
       f, [&](const Type& t) { return t ? substitute(t, {}, answer) : t; },
       [](const Expr&, const Expr& now) { return now; });
   const Expr body = call_in_place(*known, args, [](size_t) { return false; });
-  out.functions[ir::main_function] = function(std::move(params), body, value, {}, f->attrs, f->span);
+  out.functions[ir::main_function] = function(std::move(params), body, value, {}, attrs, f->span);
   return out;
 }
 
