@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -17,7 +18,7 @@ from starlette.routing import Route
 from .. import _core
 from ..errors import CompileError
 from . import messages
-from .bodies import reading
+from .bodies import ReadsTheRest, reading
 from .intake import Intake
 from .metrics import Metrics
 from .problems import Refused
@@ -138,7 +139,11 @@ class Service:
                 Route(f"{place}/ready", self.model_ready),
                 Route(f"{place}/infer", self.infer, methods=["POST"]),
             ]
-        return Starlette(routes=[*routes, *more], exception_handlers={HTTPException: _no_route, Exception: _bug})
+        return Starlette(
+            routes=[*routes, *more],
+            middleware=[Middleware(ReadsTheRest)],
+            exception_handlers={HTTPException: _no_route, Exception: _bug},
+        )
 
 
 def _place(request: Request) -> dict[str, str | None]:

@@ -7,10 +7,45 @@ import contextlib
 from collections.abc import AsyncIterator
 
 from starlette.requests import ClientDisconnect, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .intake import Intake
 from .problems import Refused
 from .settings import Settings
+
+_REST = 1.0  # seconds for the rest of a body that nobody needs
+
+
+class ReadsTheRest:
+    """Ends an early answer only when the rest of the request's body was read, or after a second. If bytes are unread
+    when a connection is closed, the system resets it, and the client may lose the answer."""
+
+    def __init__(self, application: ASGIApp):
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._application(scope, receive, send)
+        headers = dict(scope["headers"])
+        is_unread = headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers
+
+        async def received() -> Message:
+            nonlocal is_unread
+            message = await receive()
+            is_unread = is_unread and message["type"] == "http.request" and message.get("more_body", False)
+            return message
+
+        async def sent(message: Message) -> None:
+            if is_unread and message["type"] == "http.response.body" and not message.get("more_body", False):
+                await send(message | {"more_body": True})
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_REST):
+                        while is_unread:
+                            await received()
+                message = {"type": "http.response.body", "body": b""}
+            await send(message)
+
+        await self._application(scope, received, sent)
 
 
 @contextlib.asynccontextmanager
