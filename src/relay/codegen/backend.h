@@ -35,6 +35,8 @@ class Backend {
   // Begins to compile a kernel, which must have its final name, on another thread if there are several. If many
   // wait, this thread compiles one.
   virtual void begin(const loop::Kernel& kernel, const std::string& text) = 0;
+  // True if fast code is made for some of the kernels, which full code may then replace.
+  virtual bool has_fast_code(std::span<const loop::Kernel> /*kernels*/) { return false; }
   // Links kernels into this process, and the functions of a valid program unless it is null. Compiles those that were
   // not begun.
   virtual Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,

@@ -341,6 +341,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   RELAY_ASSIGN(out.built, build_program(lowered, out.module, options, out.backend));
   if (out.built.program->devices.size() > 1 && out.tier == runtime::Tier::Fast)  // code is exchanged on the host only
     out.tier = runtime::Tier::Full, out.backend = new_backend(options);
+  if (out.tier == runtime::Tier::Fast && !out.backend->has_fast_code(out.built.kernels)) out.tier = runtime::Tier::Full;
   if (!options.run.donate.empty()) {
     runtime::Program program = *out.built.program;
     RELAY_ASSIGN(program.donations, donations(program, options.run.donate));

@@ -82,7 +82,7 @@ LlvmBackend::JobRef LlvmBackend::new_job(const loop::Kernel& kernel, std::string
     if (tier == Tier::Fast && job->tier == Tier::Full) break;
     std::optional<std::string> object = store_->find(job->key, tier);
     if (!object) continue;
-    job->object = *std::move(object), job->state = Job::State::Done;
+    job->object = *std::move(object), job->tier = tier, job->state = Job::State::Done;
     break;
   }
   return job;
@@ -196,16 +196,26 @@ Result<std::string> LlvmBackend::object_of(Job& job) {
   return *std::move(mine);
 }
 
-// Completes the jobs of these kernels, and of the functions. This thread helps.
-Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const loop::Kernel> kernels,
-                                                               const runtime::Program* functions) {
+std::vector<LlvmBackend::JobRef> LlvmBackend::jobs_of(std::span<const loop::Kernel> kernels) {
   std::vector<JobRef> jobs;
-  if (!is_linked_) return target_machine(target_).errors();
   for (const loop::Kernel& k : kernels) {
     const auto known = jobs_.find(k.body.get());
     const bool has_begun = known != jobs_.end() && known->second->name == k.name;
     jobs.push_back(has_begun ? known->second : begun(k, key_of(loop::text_without_name(k))));
   }
+  return jobs;
+}
+
+bool LlvmBackend::has_fast_code(std::span<const loop::Kernel> kernels) {
+  if (tier_ == Tier::Full || !is_linked_) return false;
+  return std::ranges::any_of(jobs_of(kernels), [](const JobRef& job) { return job->tier == Tier::Fast; });
+}
+
+// Completes the jobs of these kernels, and of the functions. This thread helps.
+Result<std::vector<LlvmBackend::JobRef>> LlvmBackend::finished(std::span<const loop::Kernel> kernels,
+                                                               const runtime::Program* functions) {
+  if (!is_linked_) return target_machine(target_).errors();
+  std::vector<JobRef> jobs = jobs_of(kernels);
   if (functions || jobs.empty()) {  // the linker needs a file
     jobs.push_back(std::make_shared<Job>());
     jobs.back()->functions = functions;

@@ -25,6 +25,7 @@ class LlvmBackend : public Backend {
 
   Status check(const loop::Kernel& kernel, const std::string& text) override;
   void begin(const loop::Kernel& kernel, const std::string& text) override;
+  bool has_fast_code(std::span<const loop::Kernel> kernels) override;
   Result<std::shared_ptr<KernelLibrary>> compile(std::span<const loop::Kernel> kernels,
                                                  const runtime::Program* functions) override;
   Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
@@ -61,6 +62,8 @@ class LlvmBackend : public Backend {
   void run_next(std::unique_lock<std::mutex>& lock);
   void run(const JobRef& job, std::unique_lock<std::mutex>& lock);
   Result<std::string> object_of(Job& job);
+  // The jobs of these kernels, which have begun at the latest then.
+  std::vector<JobRef> jobs_of(std::span<const loop::Kernel> kernels);
   Result<std::vector<JobRef>> finished(std::span<const loop::Kernel> kernels, const runtime::Program* functions);
 
   const TargetDesc target_;

@@ -132,9 +132,9 @@ void disable(std::set<std::string>& features, const std::string& name) {
     for (const std::string& d : it->second) disable(features, d);
 }
 
-// The row for LLVM's name of this machine; the row with the most similar features if there is none of that name. The name
-// follows from the family and model that the processor states, and a virtual machine may state those of another one:
-// features decide where they contradict the name.
+// The row for LLVM's name of this machine; the row with the most similar features if there is none of that name. The
+// name follows from the family and model that the processor states, and a virtual machine may state those of another
+// one: features decide where they contradict the name.
 const Model& host_model(const std::string& cpu, const std::set<std::string>& features) {
   if (features.count("avx512fp16") && !starts_with(cpu, "znver")) return *find_model("sapphirerapids");
   if (const Model* m = find_model(cpu)) return *m;
