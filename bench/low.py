@@ -153,7 +153,8 @@ def summary(rows):
     """Lines on the goals: the geometric mean, the rows that are behind, what this processor cannot show."""
     lines = []
     for threads in THREADS:
-        of = [row for row in rows if row["threads"] == threads]
+        of = [row for row in rows if row["threads"] == threads and row["form"] != "bf16x3"]
+        parts = [row for row in rows if row["threads"] == threads and row["form"] == "bf16x3"]
         if not of:
             continue
         behind = [
@@ -164,6 +165,10 @@ def summary(rows):
             f'{title}: geometric mean of "best / Relay" {run.mean(of, threads):.2f} '
             f"(goal 1.15); behind on {len(behind)} of {len(of)}{': ' if behind else ''}{', '.join(behind)}."
         )
+        if parts:
+            lines.append(
+                f"{title}, float32 from bfloat16 parts: {run.mean(parts, threads):.2f} of the best float32 peer."
+            )
     flags = cpu_flags()
     missing = [text for needed, text in GOALS if not needed & flags]
     missing += [f"{form} (needs {' or '.join(sorted(NEEDS[form]))})" for form in FORMS if not is_measured(form)]
