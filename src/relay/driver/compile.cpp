@@ -24,6 +24,7 @@
 #include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/machine/instruction.h"
 #include "relay/measure/measure.h"
 #include "relay/runtime/artifacts/artifact.h"
 #include "relay/runtime/devices/opencl.h"
@@ -96,16 +97,30 @@ static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, i
   return codegen::llvm_backend(target, threads, tier, codegen::most_fast_operations, std::move(store));
 }
 
+// The target, without x86's instructions on vectors of bfloat16 where subnormal numbers count: they flush them to zero,
+// whatever the control word says.
+static TargetDesc code_target(const Options& options) {
+  TargetDesc target = options.lower.target;
+  if (options.lower.numerics != lower::Numerics::Ieee) return target;
+  std::ranges::replace(target.features, std::string("+avx512bf16"), std::string("-avx512bf16"));
+  std::erase_if(target.instructions, [](const InstructionRate& rate) {
+    return std::ranges::any_of(machine::instructions(), [&](const machine::Instruction& i) {
+      return rate.name == i.name && std::string_view(i.features).find("avx512bf16") != std::string_view::npos;
+    });
+  });
+  return target;
+}
+
 // With Tier::Fast, all code is fast, even if the store has full code.
 static std::shared_ptr<codegen::Backend> new_backend(const Options& options, runtime::Tier tier = runtime::Tier::Full) {
-  TargetDesc machine = options.lower.target;
+  TargetDesc machine = code_target(options);
   if (options.lower.codegen_registers > 0) machine.vector_registers = options.lower.codegen_registers;
   return new_backend(machine, options.run.threads > 0 ? options.run.threads : runtime::usable_cores(), tier,
                      options.run.tier == Tier::Fast ? nullptr : kernel_store(machine, options.run.kernels));
 }
 
 static lower::LowerOptions lower_options(const Options& options, std::shared_ptr<codegen::Backend> backend) {
-  lower::LowerOptions out{.target = options.lower.target,
+  lower::LowerOptions out{.target = code_target(options),
                           .numerics = options.lower.numerics,
                           .schedules = options.lower.schedules,
                           .tuned = options.lower.tuned.decisions,

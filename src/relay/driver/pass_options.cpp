@@ -11,7 +11,12 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   const machine::RatedInstruction pairs =
       machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32());
   const double products = pairs.instruction ? pairs.instruction->products * pairs.per_cycle : 0;
-  out["fake_quantization_to_integer.products"] = int64_t{products > lower::surely_more * target.fma_per_cycle};
+  const machine::Instruction* tiles =
+      machine::fastest_instruction(target, DType::uint8(), DType::uint8(), DType::int32(), machine::Registers::Tile)
+          .instruction;
+  const bool on_tiles = tiles && !tiles->in_vectors;  // lower/rules/narrow/computed.cpp
+  out["fake_quantization_to_integer.products"] =
+      int64_t{on_tiles || products > lower::surely_more * target.fma_per_cycle};
   return out;
 }
 

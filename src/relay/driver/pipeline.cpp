@@ -104,6 +104,7 @@ Pipeline pipeline(int level, Mode mode, Precision precision) {
     out.options["to_mixed_precision.dtype"] = std::string(precision == Precision::Float16 ? "float16" : "bfloat16");
     out.options["to_mixed_precision.keep_output"] = int64_t{1};
     out.options["to_mixed_precision.missing"] = int64_t{2};
+    out.options["to_mixed_precision.least_channels"] = int64_t{4};  // two pairs
   }
   if (precision == Precision::TwoParts) out.options["split_contractions.parts"] = int64_t{2};
   if (level == 0) out.options["fuse_ops.max_group"] = int64_t{1};

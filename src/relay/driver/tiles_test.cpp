@@ -50,6 +50,19 @@ const std::vector<Network> integer_networks = {
      {{24, 64, 3, 3}},
      "nn.conv2d(" RELAY_S8("%x") ", " RELAY_S8(
          "%w0") ", strides=[2, 2], padding=[1, 1], channels=24, kernel_size=[3, 3], out_dtype=\"int32\")"},
+    {"four channels",  // pixels of a row are the steps
+     {1, 4, 9, 64},
+     {{32, 4, 7, 7}},
+     "nn.conv2d(" RELAY_U8("%x") ", " RELAY_S8(
+         "%w0") ", strides=[2, 2], padding=[3, 3], channels=32, kernel_size=[7, 7], out_dtype=\"int32\")"},
+    {"computed factors",
+     {3, 32, 64},
+     {},
+     "nn.batch_matmul(" RELAY_S8("%x") ", " RELAY_U8("%x") ", transpose_b=True, out_dtype=\"int32\")"},
+    {"computed factors with zero points",  // partial tiles
+     {2, 21, 64},
+     {},
+     "qnn.batch_matmul(" RELAY_U8("%x") ", " RELAY_S8("%x") ", 1f, 37, 1f, -5, transpose_b=True, out_dtype=\"int32\")"},
 };
 
 const std::vector<Network> float_networks = {
@@ -61,6 +74,10 @@ const std::vector<Network> float_networks = {
      {21, 96},
      {{35, 96}},
      "nn.relu(nn.dense(" RELAY_BF16("%x") ", " RELAY_BF16("%w0") ", out_dtype=\"float32\"))"},
+    {"bfloat16, computed factors",
+     {2, 48, 32},
+     {},
+     "nn.batch_matmul(" RELAY_BF16("%x") ", " RELAY_BF16("%x") ", transpose_b=True, out_dtype=\"float32\")"},
 };
 
 Options with_tiles() {

@@ -251,7 +251,15 @@ def test_products_of_two_inputs(types, target, tmp_path):
             np.testing.assert_array_equal(got, exact, err_msg=f"{b}x{m}x{k}x{n}")
 
 
-@pytest.mark.parametrize("target", ["zen3", "zen4", "sapphirerapids"])
+@pytest.mark.parametrize("types", each_nth(2, BYTES), ids="-".join)
+def test_products_of_two_inputs_on_tiles(types, tmp_path):
+    x, y = np.zeros((2, 64, 32), types[0]), np.zeros((2, 32, 64), types[1])
+    for transposed in False, True:
+        module = product_of(x, y.transpose(0, 2, 1) if transposed else y, (3, 5), transposed)
+        assert re.search("products on 2 x 2 tiles", rules_for("sapphirerapids", module, tmp_path, strict=True))
+
+
+@pytest.mark.parametrize("target", ["zen3", "zen4", "sapphirerapids,-amx"])
 def test_products_of_two_inputs_take_pairs(target, tmp_path):
     x, y = np.zeros((2, 64, 32), "uint8"), np.zeros((2, 32, 64), "uint8")
     assert TWO_AT_ONCE.search(rules_for(target, product_of(x, y, (3, 5), False), tmp_path, strict=True))

@@ -1,5 +1,6 @@
 #include "relay/codegen/llvm/values.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PatternMatch.h>
@@ -32,6 +33,8 @@ Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
     : b(builder),
       f16c_(has(target, "+f16c")),
       long_lanes_to_float_(has(target, "+avx512dq")),
+      bfloat_(has(target, "+avx512bf16") && has(target, "+avx512vl")),
+      rounds_to_integers_(target.triple.starts_with("x86_64")),
       relaxed_(has(target, "+relaxed-simd")) {}
 
 static bool is_small_float(DType t) { return t.is_float() && t.bits == 16; }
@@ -74,6 +77,10 @@ Value* Values::to_memory(Value* v, DType t) {
   if (!is_small_float(t)) return v;
   Type* half = like(v, b.getInt16Ty());
   if (t.code == DType::Code::BFloat) {  // round half to even; a NaN keeps its top bits and stays one
+    using namespace llvm::PatternMatch;
+    Value* known = nullptr;  // the bits that were just widened
+    if (match(v, m_BitCast(m_Shl(m_ZExt(m_Value(known)), m_SpecificInt(16)))) && known->getType() == half) return known;
+    if (bfloat_) return b.CreateBitCast(narrow(v, like(v, b.getBFloatTy())), half);
     Type* wide = like(v, b.getInt32Ty());
     Value* bits = b.CreateBitCast(v, wide);
     Value* high = b.CreateLShr(bits, int_like(wide, 16));
@@ -475,8 +482,45 @@ Value* Values::cast(Value* v, DType from, DType to) {
   return float_to_int(v, from, to);
 }
 
+// True for a whole number of few bits: a constant, or a short integer that was converted.
+static bool is_small_whole(Value* v) {
+  using namespace llvm::PatternMatch;
+  const llvm::APFloat* known = nullptr;
+  if (match(v, m_APFloat(known))) {
+    const double number = known->convertToDouble();
+    return number == std::round(number) && std::abs(number) <= UINT8_MAX;
+  }
+  Value *scalar = llvm::getSplatValue(v), *integer = nullptr, *narrow = nullptr;
+  if (!match(scalar ? scalar : v, m_CombineOr(m_SIToFP(m_Value(integer)), m_UIToFP(m_Value(integer))))) return false;
+  if (match(integer, m_ZExtOrSExt(m_Value(narrow)))) integer = narrow;
+  return integer->getType()->getScalarSizeInBits() <= 16;
+}
+
+// Bytes of roundeven(x) or of roundeven(x) + zero point, saturated, with 0 for NaN: x is saturated first, so that the
+// conversion may round. Null if v has another form.
+Value* Values::rounded_to_byte(Value* v, DType from, DType to) {
+  if (!rounds_to_integers_ || from.bits != 32 || to.bits != 8) return nullptr;
+  using namespace llvm::PatternMatch;
+  Value *x = nullptr, *zero_point = nullptr;
+  if (!match(v, m_FAdd(m_Intrinsic<llvm::Intrinsic::roundeven>(m_Value(x)), m_Value(zero_point))) &&
+      !match(v, m_Intrinsic<llvm::Intrinsic::roundeven>(m_Value(x))))
+    return nullptr;
+  if (!zero_point) zero_point = Constant::getNullValue(x->getType());
+  if (!is_small_whole(zero_point)) return nullptr;
+  auto minus_zero_point = [&](double value) { return b.CreateFSub(ConstantFP::get(x->getType(), value), zero_point); };
+  Value *low = minus_zero_point(is_signed(to) ? INT8_MIN : 0),
+        *high = minus_zero_point(is_signed(to) ? INT8_MAX : UINT8_MAX);
+  if (is_signed(to)) x = b.CreateSelect(b.CreateFCmpUNO(x, x), minus_zero_point(0), x);
+  x = b.CreateSelect(b.CreateFCmpOGT(x, low), x, low);  // the bound for NaN
+  x = b.CreateSelect(b.CreateFCmpOLT(x, high), x, high);
+  Type* wide = like(x, b.getInt32Ty());
+  Value* i = b.CreateIntrinsic(llvm::Intrinsic::lrint, {wide, x->getType()}, {x});
+  return b.CreateTrunc(b.CreateAdd(i, b.CreateFPToSI(zero_point, wide)), type(to.with_lanes(from.lanes)));
+}
+
 // Truncates towards zero, saturates, and converts NaN to 0. LLVM's intrinsics for it work element by element.
 Value* Values::float_to_int(Value* v, DType from, DType to) {
+  if (Value* byte = rounded_to_byte(v, from, to)) return byte;
   Type* target = type(to.with_lanes(from.lanes));
   const int digits = to.bits - is_signed(to), exact = from.bits == 64 ? 53 : 24;
   const double low = is_signed(to) ? -std::ldexp(1, digits) : 0;

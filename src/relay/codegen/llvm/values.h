@@ -37,6 +37,7 @@ class Values {
 
  private:
   llvm::Value* float_to_int(llvm::Value* v, DType from, DType to);
+  llvm::Value* rounded_to_byte(llvm::Value* v, DType from, DType to);
   llvm::Type* like(llvm::Value* v, llvm::Type* element) const;
   llvm::Value* float_minmax(bool max, llvm::Value* a, llvm::Value* b);
   llvm::Value* lane_quotient(llvm::Value* a, llvm::Value* b, DType t);
@@ -53,6 +54,8 @@ class Values {
 
   llvm::IRBuilder<>& b;
   bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of 64-bit lanes
+  bool bfloat_;                      // float32 to bfloat16 in one instruction, which flushes subnormal numbers to zero
+  bool rounds_to_integers_;          // float32 to int32, half to even, in one instruction
   bool relaxed_;                     // WebAssembly's relaxed SIMD
 };
 

@@ -62,6 +62,7 @@ class KernelBuilder {
   // The loop in which `p` is fetched, and the prefetches of the stage's reads further along the axis.
   size_t fetching_loop(const te::Tensor& stage, const Prefetch& p) const;
   loop::Stmts prefetches(const te::Tensor& stage, const Prefetch& p, const Ranges& ranges);
+  void take_part(const te::Tensor& stage, const Prefetch& p, const Ranges& ranges, Ranges& there);
   // Prefetches the parts of the stage's `prefetch_tile` arrays that its ranges need, if no stage is placed further
   // inside than `level`.
   loop::Stmts prefetch_tiles(const te::Tensor& stage, size_t level, const Ranges& ranges);

@@ -115,7 +115,36 @@ loop::Stmts KernelBuilder::prefetches(const te::Tensor& stage, const Prefetch& p
   Ranges there = ranges;
   Range& moved = there[find_axis(*stage, p.axis)->var.get()];
   moved.min = moved.min + p.step;
+  if (of(*stage).storage == Storage::Tiles) take_part(stage, p, ranges, there);
   return fetch(stage, p.array, there);
+}
+
+// The steps of tiles are few and long. Blocks of rows that read the same weights fetch a part of each step: block
+// number b of 4 fetches quarter b % 4.
+void KernelBuilder::take_part(const te::Tensor& stage, const Prefetch& p, const Ranges& ranges, Ranges& there) {
+  constexpr int64_t most_parts = 8;  // more save nothing: a part is two lines of 16 then
+  Range& step = there[find_axis(*stage, of(*stage).loops[fetching_loop(stage, p)].axis)->var.get()];
+  auto is_read_along = [&](const te::Axis& a) {
+    for (const te::Tensor& t : bodies_.loads_of(*stage))
+      for (const Expr& load : bodies_.loads(*stage, *t))
+        for (const Expr& index : load->args)
+          if (t->name == p.array && depends_on(index, a.var)) return true;
+    return false;
+  };
+  int64_t blocks = 1;
+  Expr number;
+  for (const te::Axis& a : stage->axes) {
+    const Range& rows = ranges.at(a.var.get());
+    if (!scalar::is_int(a.extent) || !scalar::is_int(rows.extent) || is_read_along(a)) continue;
+    const int64_t count = (a.extent->ivalue + rows.extent->ivalue - 1) / rows.extent->ivalue;
+    if (count > blocks) blocks = count, number = scalar::floordiv(rows.min, rows.extent);
+  }
+  if (!number || !scalar::is_int(step.extent)) return;
+  int64_t parts = 1;
+  while (2 * parts <= std::min(most_parts, blocks) && step.extent->ivalue % (2 * parts) == 0) parts *= 2;
+  const int64_t extent = step.extent->ivalue / parts;
+  step.min = scalar::simplify(step.min + scalar::floormod(number, imm(parts)) * extent, bounds_);
+  step.extent = imm(extent);
 }
 
 loop::Stmts KernelBuilder::prefetch_tiles(const te::Tensor& stage, size_t level, const Ranges& ranges) {
@@ -169,8 +198,11 @@ loop::Stmts KernelBuilder::fetch(const te::Tensor& stage, const std::string& nam
         if (std::none_of(load.begin(), load.end(), moves)) continue;
         const Range& r = ranges.at(a.var.get());
         if (!scalar::is_int(r.extent)) return {};
-        // A point for each cache line: steps of a line along the dimension that is stored last.
-        const int64_t step = !layout.dims.empty() && moves(load[layout.dims.back().dim]) ? line : 1;
+        // A point for each cache line: steps of a line along the dimension that is stored last, or of one element if
+        // only the numbers of short groups are.
+        const bool in_line = !layout.dims.empty() && moves(load[layout.dims.back().dim]) &&
+                             !(layout.dims.back().inner && layout.dims.back().block < line);
+        const int64_t step = in_line ? line : 1;
         std::vector<Point> longer;
         for (int64_t i = 0; i < r.extent->ivalue; i += step)
           for (const Point& point : points) {

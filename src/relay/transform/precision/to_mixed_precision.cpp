@@ -122,12 +122,21 @@ class MixedPrecision {
     if (context_.hooks.precision)
       if (std::optional<Precision> own = context_.hooks.precision(call)) return *own;
     const std::string& name = as<Op>(call.callee)->name;
+    if (is_of_few_channels(call, name)) return {Precision::Never, mixed_, mixed_};
     auto row = table().find(name);
     if (row != table().end()) return {row->second, mixed_, mixed_};
     const bool reads_floats = std::any_of(call.args.begin(), call.args.end(),
                                           [](const Expr& arg) { return has_dtype(arg->type, DType::float32()); });
     if (reads_floats) unknown_->insert(name);
     return {Precision::Follow, mixed_, mixed_};
+  }
+
+  bool is_of_few_channels(const Call& call, const std::string& name) const {
+    if (!name.starts_with("nn.conv")) return false;
+    const TensorType* data = as<TensorType>(call.args[0]->type);
+    const size_t at = attribute<std::string>(call, "data_layout", "NCHW").find('C');
+    return data && at < data->shape.size() && scalar::is_int(data->shape[at]) &&
+           data->shape[at]->ivalue < context_.count("to_mixed_precision.least_channels");
   }
 
   // True if a float among the arguments has the short type, and the others are constants or have it too.

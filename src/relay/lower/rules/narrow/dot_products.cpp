@@ -26,8 +26,9 @@
 // Sums through 16 bits (smull on AArch64) are exact where the weight has no neighbours along k whose products with
 // bytes of data could add up to more: -128 and -128, but not -128 and -127.
 //
-// Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign. Without an
-// instruction for the bytes, they are widened to 16 bits (widened.cpp).
+// Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign. Two computed
+// factors are multiplied on tiles too (computed.cpp). Without an instruction for the bytes, they are widened to 16 bits
+// (widened.cpp).
 #include <algorithm>
 #include <cstdlib>
 
@@ -101,9 +102,11 @@ void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
   const machine::RatedInstruction tiles =
       machine::fastest_instruction(*draft.target, data, weight, r->dtype, machine::Registers::Tile);
   if (!tiles.instruction || f.k.extent->ivalue % tiles.instruction->products != 0) return;
+  const int64_t products = tiles.instruction->products;
+  const TileSteps steps =
+      tile_steps(draft, *r, f.data.fact, f.k.var->name, f.k.extent->ivalue / products, products);
   const std::optional<TileShape> shape =
-      tile_shape(draft, r, f.data.fact, f.weight.fact, f.k.var->name, f.k.extent->ivalue / tiles.instruction->products,
-                 tiles.instruction);
+      tile_shape(draft, r, f.data.fact, f.weight.fact, steps.axis, steps.count, tiles.instruction);
   const double lanes = static_cast<double>(draft.lanes(r->dtype)),
                others = std::max(f.choice.products_per_cycle(), draft.target->fma_per_cycle) * lanes;
   if (shape && shape->multiply_adds_per_cycle > surely_more * others) f.choice = {tiles, data, true};
@@ -171,7 +174,7 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const te::Tensor r = draft.stage(sum);
   const StageFacts facts = facts_of(r, draft.expanded(r));
   const std::optional<Form> found = form_of(draft, r, facts);
-  if (!found) return multiply_widened(draft, r, facts);
+  if (!found) return multiply_computed(draft, r, facts) || multiply_widened(draft, r, facts);
   const Form& f = *found;
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);

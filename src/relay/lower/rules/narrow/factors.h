@@ -27,6 +27,18 @@ inline bool has_enough_steps(int64_t extent, int64_t products) {
 // Beyond the end of the axis it is 0.
 Expr number_of_step(const Expr& load, const te::Axis& k, const Expr& step, int64_t products, int64_t i);
 
+// The axis of the steps of tiles, and their number. Usually they are the groups along `k`. If all channels of a pixel
+// are one group, they are the neighbours of a window along a row, which follow each other in memory.
+struct TileSteps {
+  std::string axis;
+  int64_t count = 0;
+};
+TileSteps tile_steps(const ScheduleDraft& draft, const te::TensorNode& sum, const LoadFact& data, const std::string& k,
+                     int64_t groups, int64_t products);
+
+// Multiplies two computed factors on tile registers (computed.cpp). Returns false if this does not pay.
+bool multiply_computed(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
+
 // Multiplies pairs of bytes that are widened to 16 bits (widened.cpp). Returns false if this does not pay.
 bool multiply_widened(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
 

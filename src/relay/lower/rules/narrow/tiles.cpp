@@ -16,11 +16,17 @@
 //
 // In vector registers, a tile has 2 rows and 2 columns, and 4 times 4 of them are summed at once.
 //
+// A convolution of four channels has one group for each pixel. Its steps are the pixels of a window's row, which are
+// adjacent too: seven of them for 7 x 7.
+//
 // Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
 // run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
-// Weights come outermost: a block of them stays in cache for all rows.
+// Weights come outermost: a block of them stays in cache for all rows. The next block is fetched meanwhile, if the rows
+// are few (`prefetch weight n/32`): by each block of rows a part. A factor that is computed is stored in groups
+// by another kernel (computed.cpp), and each product of a batch has its own.
 #include <algorithm>
 
+#include "relay/lower/rules/narrow/factors.h"
 #include "relay/lower/rules/rule_functions.h"
 #include "relay/machine/instruction.h"
 
@@ -50,21 +56,34 @@ bool moves_one_dimension(const LoadFact& load, const std::string& axis) {
   return moved == 1;
 }
 
-// The constant factor of the sum, and the other one.
-struct Factors {
-  const LoadFact *data = nullptr, *weight = nullptr;
-};
-
-Factors factors_of(const ScheduleDraft& draft, const StageFacts& facts) {
-  if (facts.left_loads.size() != 1 || facts.right_loads.size() != 1) return {};
-  const LoadFact &left = facts.left_loads[0], &right = facts.right_loads[0];
-  const bool is_right = draft.constants.count(right.tensor->name) > 0;
-  return is_right ? Factors{&left, &right} : Factors{&right, &left};
+// True if the load reads a number of a group, the last dimension: a computed factor (computed.cpp).
+bool is_in_groups(const LoadFact& load, int64_t products) {
+  const te::TensorNode& t = *load.tensor;
+  return !t.is_placeholder() && t.shape.size() >= 3 && scalar::is_int(t.shape.back(), products) &&
+         load.coefficients.back() && load.coefficients.back()->empty();
 }
 
-// Packs the weight: [N / block][sums in the order of loops][N % block][products of a group].
+// The constant axis of the sum's steps: the weight moves by a group with it, or by one group of those in which it is
+// stored. (A window may move the data by as many elements, but not the weight.) Null if there is none.
+const te::Axis* steps_axis(const te::TensorNode& r, const LoadFact& weight, int64_t products) {
+  const bool in_groups = is_in_groups(weight, products);
+  const te::Axis* k = nullptr;
+  for (const te::Axis& a : r.reduce_axes)
+    for (const auto& of : weight.coefficients)
+      if (of && of->count(a.var->name) && of->at(a.var->name) == (in_groups ? 1 : products)) k = &a;
+  return k && scalar::is_int(k->extent) ? k : nullptr;
+}
+
+// True if all that the sum reads of a dimension of the weight is one group.
+bool is_one_group(const LoadFact& weight, size_t dim, int64_t products) {
+  return weight.coefficients[dim] && weight.coefficients[dim]->empty() &&
+         scalar::is_int(weight.tensor->shape[dim], products);
+}
+
+// Packs the weight: [N / block][sums in the order of loops][N % block][products of a group]. `grouped`: the axis of the
+// groups; "" if there is one.
 void pack_weight(ScheduleDraft& draft, const LoadFact& weight, const TileShape& t,
-                 const std::vector<std::string>& reduce) {
+                 const std::vector<std::string>& reduce, const std::string& grouped) {
   const int64_t block = t.across_n * t.instruction->columns(), products = t.instruction->products;
   int n_dim = -1, k_dim = -1;
   std::vector<std::pair<int, int>> others;  // position of the loop, dimension
@@ -75,7 +94,7 @@ void pack_weight(ScheduleDraft& draft, const LoadFact& weight, const TileShape& 
       n_dim = dim;
       continue;
     }
-    if (of.count(t.k)) k_dim = dim;
+    if (grouped.empty() ? is_one_group(weight, d, products) : of.count(grouped) > 0) k_dim = dim;
     int position = -1;
     for (size_t i = 0; i < reduce.size(); ++i)
       if (of.count(reduce[i])) position = static_cast<int>(i);
@@ -93,6 +112,24 @@ void pack_weight(ScheduleDraft& draft, const LoadFact& weight, const TileShape& 
 
 }  // namespace
 
+TileSteps tile_steps(const ScheduleDraft& draft, const te::TensorNode& sum, const LoadFact& data, const std::string& k,
+                     int64_t groups, int64_t products) {
+  const TileSteps usual{k, groups};
+  const Layout layout = draft.layout(data.tensor);
+  if (groups != 1 || layout.dims.size() < 2 || layout.row_padding != 0) return usual;
+  const LayoutDim &pixel = layout.dims.back(), &row = layout.dims[layout.dims.size() - 2];
+  const bool is_whole = pixel.block == 0 && row.block == 0 &&
+                        scalar::is_int(data.tensor->shape[static_cast<size_t>(pixel.dim)], products);
+  const auto& along_row = data.coefficients[static_cast<size_t>(row.dim)];
+  if (!is_whole || !along_row || (!k.empty() && !moves_one_dimension(data, k))) return usual;
+  for (const te::Axis& a : sum.reduce_axes)
+    if (const auto found = along_row->find(a.var->name); found != along_row->end() && found->second == 1 &&
+                                                         scalar::is_int(a.extent) &&
+                                                         moves_one_dimension(data, a.var->name))
+      return {a.var->name, a.extent->ivalue};
+  return usual;
+}
+
 std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor& sum, const LoadFact& data,
                                     const LoadFact& weight, const std::string& k, int64_t groups,
                                     const machine::Instruction* instruction) {
@@ -109,8 +146,8 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
   for (const te::Axis& a : sum->axes) {
     const std::string& name = a.var->name;
     if (weight.axes.count(name)) {
-      if (data.axes.count(name) || !t.n.empty() || !scalar::is_int(a.extent) || !moves_one_dimension(weight, name))
-        return std::nullopt;
+      if (data.axes.count(name)) continue;  // products of each number along this axis
+      if (!t.n.empty() || !scalar::is_int(a.extent) || !moves_one_dimension(weight, name)) return std::nullopt;
       t.n = name;
     } else if (scalar::is_int(a.extent) && a.extent->ivalue > 1 && moves_one_dimension(data, name)) {
       t.y = t.x, t.x = name;
@@ -135,25 +172,43 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
   return t;
 }
 
+// Fetches the next block of weights while this one is multiplied. With more rows, waiting for a block once costs less.
+static void prefetch_next_weights(ScheduleDraft& draft, const te::Tensor& r, const LoadFact& weight,
+                                  const TileShape& t) {
+  constexpr int64_t most_rows = 512;  // as contractions in registers
+  const int64_t block = t.across_n * t.instruction->columns(), x = find_axis(*r, t.x)->extent->ivalue,
+                y = t.y.empty() ? 1 : find_axis(*r, t.y)->extent->ivalue;
+  if (draft.constants.count(weight.tensor->name) && !t.instruction->in_vectors && x * y <= most_rows &&
+      find_axis(*r, t.n)->extent->ivalue > block)
+    prefetch_weights(draft, r->name, weight.tensor->name, t.n, block);
+}
+
 // Stores the sum in tiles, under a copy of it that the epilogue reads.
 static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const LoadFact& weight,
-                        const TileShape& t, const machine::Instruction& instruction) {
+                        const TileShape& t, const std::string& grouped) {
+  const machine::Instruction& instruction = *t.instruction;
   std::vector<std::string> reduce;
   for (const te::Axis& a : r->reduce_axes)
     if (a.var->name != t.k) reduce.push_back(a.var->name);
   reduce.push_back(t.k);
-  pack_weight(draft, weight, t, reduce);
+  if (draft.constants.count(weight.tensor->name)) pack_weight(draft, weight, t, reduce, grouped);
 
-  // The result: blocks of columns outermost, then all other axes, each block a task.
+  // The result: axes of both factors outermost, then blocks of columns, then all other axes, each block a task.
   const int64_t columns = instruction.columns();
   const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e),
                     y = t.y.empty() ? "" : same_axis(*r, t.y, *e);
   StageSchedule& result = draft.schedule.stages[e->name];
   result = {};
   result.place = Place::Root;
+  auto is_of_both = [&](const std::string& axis) {
+    return axis != n && weight.axes.count(same_axis(*e, axis, *r)) > 0;
+  };
+  const std::vector<std::string> order = storage_order(*e, draft.layout(e));
+  for (const std::string& axis : order)
+    if (is_of_both(axis)) result.loops.push_back({axis, 1, LoopKind::Parallel});
   result.loops.push_back({n, t.across_n * columns, LoopKind::Parallel});
-  for (const std::string& axis : storage_order(*e, draft.layout(e)))
-    if (axis != n)
+  for (const std::string& axis : order)
+    if (axis != n && !is_of_both(axis))
       result.loops.push_back({axis, axis == x ? t.across_x * t.rows : axis == y ? t.across_y : 1, LoopKind::Parallel});
   const int level = static_cast<int>(result.loops.size());
   if (t.across_y > 1) result.loops.push_back({y, 1});
@@ -184,6 +239,7 @@ static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   draft.redirect(r, stored);
   draft.schedule.stages[stored->name] = of_stored;
   draft.schedule.stages[r->name] = of_sum;
+  prefetch_next_weights(draft, r, weight, t);
   draft.note(format("{}: products on {} x {} tiles of {} rows, {} x {} at once", e->name, t.across_x * t.across_y,
                     t.across_n, t.rows, t.steps, instruction.products));
 }
@@ -196,22 +252,24 @@ RuleCandidates tiles_rule(const ScheduleDraft& draft, const te::Tensor& r, const
   const size_t products = body->args.size() / 2;
   const machine::Instruction* instruction = machine::find_tile_instruction(
       *draft.target, body->args[0]->dtype, body->args[products]->dtype, r->dtype, static_cast<int>(products));
-  const Factors factors = factors_of(draft, facts);
-  if (!instruction || !factors.data || factors.data != &facts.left_loads[0]) return {};
+  if (!instruction || facts.left_loads.size() != 1 || facts.right_loads.size() != 1) return {};
+  const LoadFact &data = facts.left_loads[0], &weight = facts.right_loads[0];
+  if (!draft.constants.count(weight.tensor->name) && !is_in_groups(weight, instruction->products)) return {};
   for (const Expr& number : body->args)
     if (number->kind != scalar::Kind::Load) return {};
-  const te::Axis* k = nullptr;  // a window may move the data by as many elements, but not the weight
-  for (const te::Axis& a : r->reduce_axes)
-    for (const auto& of : factors.weight->coefficients)
-      if (of && of->count(a.var->name) && of->at(a.var->name) == static_cast<int64_t>(products)) k = &a;
-  if (!k || !scalar::is_int(k->extent)) return {};
-  const std::optional<TileShape> shape =
-      tile_shape(draft, r, *factors.data, *factors.weight, k->var->name, k->extent->ivalue, instruction);
+  const te::Axis* k = steps_axis(*r, weight, static_cast<int64_t>(products));
+  bool has_one_group = false;
+  for (size_t d = 0; d < weight.coefficients.size(); ++d)
+    has_one_group |= is_one_group(weight, d, instruction->products);
+  const std::string grouped = k ? k->var->name : "";
+  const TileSteps steps = tile_steps(draft, *r, data, grouped, k ? k->extent->ivalue : 1, instruction->products);
+  if (steps.axis.empty() || (!k && !has_one_group)) return {};
+  const std::optional<TileShape> shape = tile_shape(draft, r, data, weight, steps.axis, steps.count, instruction);
   const double others = machine::fastest_instruction(*draft.target, instruction->left, instruction->right, r->dtype)
                             .multiply_adds_per_cycle();
   if (!shape || shape->multiply_adds_per_cycle < others) return {};
-  return only([&r, &e, &weight = *factors.weight, shape = *shape, instruction](ScheduleDraft& changed) {
-    apply_tiles(changed, r, e, weight, shape, *instruction);
+  return only([&r, &e, &weight, shape = *shape, grouped](ScheduleDraft& changed) {
+    apply_tiles(changed, r, e, weight, shape, grouped);
   });
 }
 
