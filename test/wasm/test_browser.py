@@ -106,7 +106,8 @@ RUN = """async () => {
 
 
 def test_threads_and_pages_without_them(browser, tmp_path):
-    package = write(fetch_models.fetch(["fr_age"])[0], tmp_path / "age", "--name", "age", "--target", "wasm32-threads")
+    named = ["--name", "face", "--target", "wasm32-threads"]
+    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", *named)
     with serving.served(package) as address:
         isolated = Page(browser, address)
         threads, values = isolated.page.evaluate(RUN)
@@ -116,7 +117,7 @@ def test_threads_and_pages_without_them(browser, tmp_path):
         threads, others = plain.page.evaluate(RUN)
         assert threads == 1 and others == values
         assert plain.said and all(
-            text.startswith("age runs on one thread: memory is shared only") for text in plain.said
+            text.startswith("face runs on one thread: memory is shared only") for text in plain.said
         )
 
 

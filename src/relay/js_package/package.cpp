@@ -202,8 +202,8 @@ export type Source = string | URL | Response | ArrayBuffer | ArrayBufferView;
 
 /**
  * Loads the network. `module`: model.wasm, if it is not beside this file. `weights`: likewise model.weights, if weights
- * are in a file of their own. `threads`: all cores by default, if the network was compiled for threads. Each call makes a
- * network with memory of its own.
+ * are in a file of their own. `threads`: all cores by default, if the network was compiled for threads. Each call makes
+ * a network with memory of its own.
  */
 export function load(options?: {
   module?: Source | WebAssembly.Module;

@@ -13,8 +13,8 @@
 
 namespace relay::codegen {
 
-// The exported functions, () -> i32. The result is 0, or 1 + WasmStep::failure of a check that failed, or -1 if a thread
-// has failed. relay_prepare must be called once before relay_run.
+// The exported functions, () -> i32. The result is 0, or 1 + WasmStep::failure of a check that failed, or -1 if a
+// thread has failed. relay_prepare must be called once before relay_run.
 constexpr const char *wasm_prepare = "relay_prepare", *wasm_run = "relay_run";
 
 // A range of the module's memory.

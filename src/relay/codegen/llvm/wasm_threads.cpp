@@ -50,8 +50,8 @@ class ThreadsWriter {
   }
 
   Function* function(const char* name, Type* result, std::vector<Type*> args, bool exported) {
-    Function* f = Function::Create(FunctionType::get(result, args, false),
-                                   exported ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage, name, module_);
+    const GlobalValue::LinkageTypes linkage = exported ? GlobalValue::ExternalLinkage : GlobalValue::InternalLinkage;
+    Function* f = Function::Create(FunctionType::get(result, args, false), linkage, name, module_);
     made_(*f);
     f->addFnAttr(llvm::Attribute::NoInline);
     current_ = f;

@@ -1,4 +1,5 @@
-// Kernels of a WebAssembly module on several threads: instances of the module that share its memory. Internal to codegen/.
+// Kernels of a WebAssembly module on several threads: instances of the module that share its memory. Internal to
+// codegen/.
 //
 // A call is written into a block of memory, and its number wakes the threads. All of them, the calling one too, take
 // tasks from a counter until there are none. The call ends when every thread has left it.
