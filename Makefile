@@ -246,13 +246,15 @@ build/test-stablehlo/ready: test/stablehlo/requirements.txt
 test-stablehlo: setup product build/test-stablehlo/ready ## Compare programs that come in as StableHLO with JAX, and those that go out with XLA's CPU client; STABLEHLO='--only NAME'
 	@$(PYTHON) test/stablehlo/run.py $(STABLEHLO)
 
-build/test-anywhere/ready: dev/setup
+build/test-anywhere/ready: dev/setup test/anywhere/requirements.txt
 	@dev/setup anywhere
-	@mkdir -p $(@D) && touch $@
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D)/engines -r test/anywhere/requirements.txt
+	@touch $@
 
 test-anywhere: build build/test-anywhere/ready ## Build every operator's examples as C projects, and run them here and on emulated processors; ANYWHERE='--on s390x'
 	@$(PYTHON) test/anywhere/run.py $(ANYWHERE)
 	@$(PYTHON) test/anywhere/count_instructions.py
+	@$(PYTHON) test/anywhere/compare_engines.py
 
 build/aarch64-sysroot/ready: dev/sysroot
 	@dev/sysroot $(@D)

@@ -12,21 +12,23 @@ SWITCHES = (
 )
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
+class Plain(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+class Isolated(Plain):
     def end_headers(self):
         # Pages with several threads need these.
         self.send_header("Cross-Origin-Opener-Policy", "same-origin")
         self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         super().end_headers()
 
-    def log_message(self, *args):
-        pass
-
 
 @contextlib.contextmanager
-def served(folder):
+def served(folder, handler=Isolated):
     """The address of a folder."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=folder))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"

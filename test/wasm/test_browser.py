@@ -94,6 +94,33 @@ def test_numbers_and_mistakes(browser, tmp_path):
         assert opened.said == []
 
 
+RUN = """async () => {
+  const { load } = await import("./model.mjs");
+  const model = await load({ threads: 2 });
+  for (const { name } of model.inputs) model.input(name).forEach((_, i, all) => { all[i] = Math.sin(i * 0.37) * 100; });
+  const outputs = model.run();
+  const { threads } = model;
+  model.close();
+  return [threads, Object.values(outputs).map((values) => Array.from(values)).flat()];
+}"""
+
+
+def test_threads_and_pages_without_them(browser, tmp_path):
+    named = ["--name", "face", "--target", "wasm32-threads"]
+    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", *named)
+    with serving.served(package) as address:
+        isolated = Page(browser, address)
+        threads, values = isolated.page.evaluate(RUN)
+        assert threads == 2 and isolated.said == []
+    with serving.served(package, serving.Plain) as address:
+        plain = Page(browser, address)
+        threads, others = plain.page.evaluate(RUN)
+        assert threads == 1 and others == values
+        assert plain.said and all(
+            text.startswith("face runs on one thread: memory is shared only") for text in plain.said
+        )
+
+
 def test_the_declarations_fit(tmp_path):
     package = write(EXAMPLES / "state.relay", tmp_path / "state", "--donate", "keys=output")
     (package / "right.ts").write_text(

@@ -133,6 +133,7 @@ class Builder {
       made.push_back(std::move(call));
     }
     std::ranges::reverse(made);
+    program().scratch_bytes = std::max(program().scratch_bytes, scratch);
     const uint32_t block = add("", scratch);
     for (WasmStep& call : made) call.scratch = {block, 0};
   }
@@ -158,6 +159,7 @@ class Builder {
     for (uint32_t i = 0; i < step.args.count; ++i) call.arrays.push_back(place(args[i]));
     for (uint32_t s = 0; s < step.sizes.count; ++s) call.sizes.push_back(memory_.plan.sizes[step.sizes.begin + s]);
     call.tasks = memory_.plan.sizes[step.tasks];
+    program().scratch_bytes = std::max(program().scratch_bytes, graph_.kernels[step.kernel].scratch_bytes);
     call.scratch = {workspace_, memory_.scratch[static_cast<size_t>(&step - f_.steps.data())].offset};
     if (step.kind == Step::Kind::KernelWhen) {
       call.kind = WasmStep::Kind::CallWhen;

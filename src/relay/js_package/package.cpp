@@ -12,6 +12,7 @@ namespace relay::js_package {
 
 // By cmake/js_package.cmake, from the files of this folder.
 extern const char glue_text[];
+extern const char worker_text[];
 extern const char test_text[];
 extern const char page_text[];
 extern const char page_script_text[];
@@ -73,7 +74,12 @@ class Writer {
     description["weights"] = module.weights.size();
     description["failures"] = module.failures;
     Package out;
-    RELAY_ASSIGN(out.files["model.wasm"], codegen::wasm_module(object, module.program, target_));
+    RELAY_ASSIGN(codegen::WasmModule linked, codegen::wasm_module(object, module.program, target_));
+    if (linked.memory) {
+      description["memory"] = memory_of(*linked.memory, module.program.scratch_bytes);
+      out.files["worker.mjs"] = worker_text;
+    }
+    out.files["model.wasm"] = std::move(linked.bytes);
     out.files["model.mjs"] = filled(glue_text, "@DESCRIPTION@", description.dump(2));
     out.files["model.d.mts"] = declarations();
     out.files["package.json"] = manifest();
@@ -92,6 +98,16 @@ class Writer {
 
  private:
   int64_t bytes_of(uint32_t array) const { return memory_.plan.bytes[array]; }
+
+  static json memory_of(const codegen::WasmMemory& memory, int64_t scratch_bytes) {
+    constexpr int64_t alignment = 64;
+    return {{"initialPages", memory.initial},
+            {"maximumPages", memory.maximum},
+            {"flagsAt", memory.flags_at},
+            {"mostThreads", codegen::wasm_most_workers + 1},
+            {"stackBytes", codegen::wasm_stack_bytes},
+            {"scratchBytes", (scratch_bytes + alignment - 1) / alignment * alignment}};
+  }
 
   void name_tensors() {
     const runtime::Signature signature = runtime::graph_signature(graph_);
@@ -162,6 +178,10 @@ export class Model {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
   readonly state: readonly Tensor[];
+  /** The number of threads that a run uses. */
+  readonly threads: number;
+  /** Ends the other threads; later runs use one. */
+  close(): void;
   /** Copies the inputs that are given, runs the network and returns copies of its outputs. */
   run(inputs?: Inputs): Outputs;
   /** Copies inputs into the memory of the network. */
@@ -182,15 +202,21 @@ export type Source = string | URL | Response | ArrayBuffer | ArrayBufferView;
 
 /**
  * Loads the network. `module`: model.wasm, if it is not beside this file. `weights`: likewise model.weights, if weights
- * are in a file of their own. Each call makes a network with memory of its own.
+ * are in a file of their own. `threads`: all cores by default, if the network was compiled for threads. Each call makes
+ * a network with memory of its own.
  */
-export function load(options?: { module?: Source | WebAssembly.Module; weights?: Source }): Promise<Model>;
+export function load(options?: {
+  module?: Source | WebAssembly.Module;
+  weights?: Source;
+  threads?: number;
+}): Promise<Model>;
 )";
   }
 
   std::string manifest() const {
     json files = {"model.mjs", "model.d.mts", "model.wasm"};
     if (options_.weights_file) files.push_back("model.weights");
+    if (codegen::has_wasm_threads(target_)) files.push_back("worker.mjs");
     return json{{"name", options_.name},
                 {"version", "1.0.0"},
                 {"description",

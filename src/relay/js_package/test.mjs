@@ -34,6 +34,7 @@ export async function selfTest() {
     const got = view(tensor.name), count = differences(tensor, got, vector(got, expected[i]));
     return count === 0 ? [] : [`${tensor.name}: ${count} of ${got.length} values differ`];
   });
+  model.close();
   return [...compare(model.outputs, (name) => model.output(name), vectors.outputs), ...compare(model.state, (name) => model.stateOf(name), vectors.newState)];
 }
 

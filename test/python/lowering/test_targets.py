@@ -53,8 +53,8 @@ def test_a_convolution_has_vector_multiply_adds(conv, tmp_path, target):
 # The number of the machine in an ELF header, None of a WebAssembly module. Only WebAssembly's back end is linked in.
 OTHERS = {
     "armv7-neon": 40, "avr": 83, "hexagon": 164, "lanai": 244, "loongarch64-lsx": 258, "mips64-msa": 8, "msp430": 105,
-    "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32-simd128": None,
-    "cortex-m4": 40, "cortex-m7": 40, "cortex-m33": 40, "riscv64": 243,
+    "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32-simd128": None, "wasm32-threads": None,
+    "cortex-m4": 40, "cortex-m7": 40, "cortex-m33": 40, "cortex-m55": 40, "riscv64": 243,
 }  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def sources(folder, weights=True):
 
 def self_test(folder, toolchain="gcc", options=("-O2",), arguments=()):
     """Builds a project and runs its self-test; what it prints."""
-    tool, program = ALL[toolchain], folder / f"test_{toolchain}"
+    tool, program = (ALL | BOARDS)[toolchain], folder / f"test_{toolchain}"
     run(*tool.compiler, *STRICT, *options, "-o", program, *sources(folder), *tool.link, "-lm")
     return run(*tool.emulator, program, *arguments)
 

@@ -201,3 +201,64 @@ def test_main_loops_use_vectors(tmp_path):
     done = cli("opt", program(text, tmp_path), "--target", "wasm32-simd128", "--emit", "asm")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("f32x4.mul") >= 8 and "fmaf" not in done.stdout
+
+
+CONVOLUTION = """def @main(%x: Tensor[(1, 8, 40, 40), float32], %w: Tensor[(32, 8, 3, 3), float32]) {
+  let %y = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]);
+  nn.softmax(nn.relu(%y), axis=1)
+}
+"""
+
+
+def test_several_threads_compute_the_same_bits(tmp_path):
+    package = write(program(CONVOLUTION, tmp_path), tmp_path / "package", "--target", "wasm32-threads")
+    assert "worker.mjs" in json.loads((package / "package.json").read_text())["files"]
+    said = node(
+        package,
+        """let first;
+for (const threads of [1, 2, 3]) {
+  const model = await load({ threads });
+  for (const name of ["x", "w"]) model.input(name).forEach((_, i, all) => { all[i] = Math.sin(i * 0.37); });
+  const runs = Array.from({ length: 20 }, () => model.run().output);
+  first ??= runs[0];
+  const same = runs.every((run) => run.every((value, i) => Object.is(value, first[i])));
+  console.log(threads, model.threads, same, model.input("x").buffer.constructor.name, first.buffer.constructor.name);
+  model.close();
+  console.log(model.threads, model.run().output.every((value, i) => Object.is(value, first[i])));
+}
+await fails(() => load({ threads: 0 }));
+await load();
+""",
+    ).splitlines()
+    assert said == [
+        "1 1 true ArrayBuffer ArrayBuffer", "1 true",
+        "2 2 true SharedArrayBuffer ArrayBuffer", "1 true",
+        "3 3 true SharedArrayBuffer ArrayBuffer", "1 true",
+        "threads: expected a positive integer, got 0",
+    ]  # fmt: skip
+    assert js_packages.in_node(tmp_path, ["package"]) == {}
+
+
+def test_threads_of_a_package_for_one_are_said(tmp_path):
+    package = write(EXAMPLES / "tour" / "dense.relay", tmp_path / "package", "--name", "dense")
+    (package / "run.mjs").write_text(
+        'import { load } from "./model.mjs"; console.log((await load({ threads: 2 })).threads);'
+    )
+    done = subprocess.run([js_packages.NODE, package / "run.mjs"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "1\n"
+    assert done.stderr == "dense runs on one thread: it was compiled for one; --target wasm32-threads is for several\n"
+
+
+def test_a_thread_that_fails_is_said(tmp_path):
+    package = write(program(CONVOLUTION, tmp_path), tmp_path / "package", "--target", "wasm32-threads")
+    worker = package / "worker.mjs"
+    text = worker.read_text()
+    assert text.count("exports.relay_worker(scratch);") == 1
+    worker.write_text(text.replace("exports.relay_worker(scratch);", 'throw new Error("for the test");'))
+    (package / "run.mjs").write_text(
+        'import { load } from "./model.mjs"; const model = await load({ threads: 2 });\n'
+        "await new Promise((resolve) => setTimeout(resolve, 200));\n"
+        "try { model.run(); } catch (e) { console.log(e.message); }"
+    )
+    done = subprocess.run([js_packages.NODE, package / "run.mjs"], capture_output=True, text=True, timeout=60)
+    assert "a thread of the network failed: load it again" in done.stdout

@@ -1,5 +1,5 @@
-// Sums of products of four bytes each (scalar::Kind::Dot), which schedules have for processors with SMLAD. Other
-// processors compute the same by ordinary products.
+// Sums of products of four bytes each (scalar::Kind::Dot), which schedules have for processors with SMLAD, or of 16 for
+// those with vectors (MVE). Other processors compute the same by ordinary products.
 //
 //   acc_0 = relay_dot_i8_i8(&x[4 * k], &w[8 * k], acc_0);
 #include "relay/codegen/c/c_kernel.h"
@@ -12,8 +12,6 @@ using scalar::Kind;
 
 // A pointer to numbers that are adjacent in memory; unset for others.
 std::optional<std::string> CKernelWriter::run_of_bytes(std::span<const Expr> numbers) {
-  constexpr size_t word = 4;
-  if (numbers.size() != word) return {};
   Expr first;
   for (size_t i = 0; i < numbers.size(); ++i) {
     const Expr& e = numbers[i];
@@ -33,9 +31,9 @@ std::optional<std::string> CKernelWriter::run_of_bytes(std::span<const Expr> num
 CKernelWriter::Text CKernelWriter::dot(const Expr& e, const Expr& sum) {
   const size_t n = e->args.size() / 2;
   const std::span<const Expr> args(e->args);
-  if (e->dtype == DType::int32() && form_.dialect == &c99)
+  if (e->dtype == DType::int32() && form_.dialect == &c99 && helpers_.has_dot(args[0]->dtype, args[n]->dtype, n))
     if (const auto left = run_of_bytes(args.first(n)), right = run_of_bytes(args.last(n)); left && right)
-      return call(helpers_.dot(args[0]->dtype, args[n]->dtype),
+      return call(helpers_.dot(args[0]->dtype, args[n]->dtype, n),
                   {Text{*left, Prefix, 1}, Text{*right, Prefix, 1}, sum ? value(sum) : Text{"0"}});
   const Expr products = sum ? sum + scalar::without_dot(e) : scalar::without_dot(e);
   kept_.push_back(products);

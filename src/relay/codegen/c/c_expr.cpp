@@ -252,7 +252,41 @@ CKernelWriter::Text CKernelWriter::select(const Expr& e) {
   return {name};
 }
 
+// Without the limits of an integer type around a float: min(max(x, -128.0), 127.0), in either order.
+static Expr without_limits(Expr e, double least, double most) {
+  for (int i = 0; i < 2; ++i) {
+    if (e->kind != Kind::Binary || e->args[1]->kind != Kind::Float) return e;
+    const bool is_limit = (e->binary == BinaryOp::Max && e->args[1]->fvalue == least) ||
+                          (e->binary == BinaryOp::Min && e->args[1]->fvalue == most);
+    if (!is_limit) return e;
+    e = e->args[0];
+  }
+  return e;
+}
+
+// The float may have an integer added: cast<int8>(round(x) + 3.0). Limits of the integer are left out, since the result
+// is saturated.
+CKernelWriter::Text CKernelWriter::nearest_integer(const Expr& e) {
+  constexpr double most_added = 1 << 20;  // sums of it and a number that is rounded by an addition are exact
+  const DType to = e->dtype;
+  if (!form_.is_scalar || e->args[0]->dtype != DType::float32() || to.is_float() || to.bits > 16 || to.bits < 8)
+    return {};
+  const bool is_signed = to.code == DType::Code::Int;
+  const double least = is_signed ? -std::ldexp(1.0, to.bits - 1) : 0, most = least + std::ldexp(1.0, to.bits) - 1;
+  Expr rounded = without_limits(e->args[0], least, most);
+  int64_t zero = 0;
+  if (rounded->kind == Kind::Binary && rounded->binary == BinaryOp::Add && rounded->args[1]->kind == Kind::Float) {
+    const double added = rounded->args[1]->fvalue;
+    if (!(std::abs(added) <= most_added) || added != std::trunc(added)) return {};
+    zero = static_cast<int64_t>(added), rounded = rounded->args[0];
+  }
+  if (rounded->kind != Kind::Unary || rounded->unary != UnaryOp::Round) return {};
+  const Expr& number = zero == 0 ? without_limits(rounded->args[0], least, most) : rounded->args[0];
+  return call(helpers_.nearest(to), {value(number), Text{format("{}", zero), zero < 0 ? Prefix : Atom}});
+}
+
 CKernelWriter::Text CKernelWriter::cast(const Expr& e) {
+  if (const Text nearest = nearest_integer(e); !nearest.text.empty()) return nearest;
   const DType from = e->args[0]->dtype, to = e->dtype;
   const Text a = value(e->args[0]);
   const std::string type = value_type(to);

@@ -133,9 +133,46 @@ std::string CHelpers::multiply_add(DType t) {
   return add(name, filled(format("static inline $T {}($T a, $T b, $T c) {{{}}}\n", name, dialect_.multiply_add), t));
 }
 
+// A number of less than 22 bits is rounded by the addition of 1.5 * 2^23, whose last bit is worth 1.
+std::string CHelpers::nearest(DType t) {
+  const std::string bits = bits_of(DType::float32()), saturated = to_integer(t, DType::float32());
+  const int at = t.bits == 8 ? 0 : 1;
+  const bool is_signed = t.code == DType::Code::Int;
+  const char *least = is_signed ? dialect_.least[at] : "0",
+             *most = is_signed ? dialect_.greatest[at] : dialect_.unsigned_greatest[at];
+  const std::string name = format("relay_nearest_{}_of_f32", suffix(t));
+  return add(name, format("static inline {0} {1}(float v, int32_t zero) {{\n"
+                          "  const uint32_t b = {2}(v + 12582912.0f);\n"
+                          "  if (b - 0x4b000000u >= 0x800000u) return {3}(rintf(v) + (float)zero);\n"
+                          "  const int32_t i = (int32_t)(b - 0x4b400000u + (uint32_t)zero);\n"
+                          "#if defined(__ARM_FEATURE_SAT) && defined(__GNUC__)\n  int32_t r;\n"
+                          "  __asm__(\"{4}sat %0, #{5}, %1\" : \"=r\"(r) : \"r\"(i));\n  return ({0})r;\n#else\n"
+                          "  return ({0})(i < {6} ? {6} : i > {7} ? {7} : i);\n#endif\n}}\n",
+                          dialect_.value_type(t), name, bits, saturated, is_signed ? "s" : "u", t.bits, least, most));
+}
+
+bool CHelpers::has_dot(DType left, DType right, size_t products) {
+  const bool bytes = left.bits == 8 && right.bits == 8 && !left.is_float() && !right.is_float();
+  return bytes && (products == 4 || (products == 16 && left == right));
+}
+
+std::string CHelpers::dot_of_vectors(DType t) {
+  const bool is_signed = t == DType::int8();
+  const std::string type = dialect_.stored_type(t), name = format("relay_dot16_{0}_{0}", suffix(t));
+  const std::string by_vectors = is_signed ? "vmladavaq_s8(c, vldrbq_s8(a), vldrbq_s8(b))"
+                                           : "(int32_t)vmladavaq_u8((uint32_t)c, vldrbq_u8(a), vldrbq_u8(b))";
+  return add(name, format("#if defined(__ARM_FEATURE_MVE)\n#include <arm_mve.h>\n#endif\n"
+                          "static inline int32_t {0}(const {1} *a, const {1} *b, int32_t c) {{\n"
+                          "#if defined(__ARM_FEATURE_MVE)\n  return {2};\n#else\n"
+                          "  int32_t sum = 0;\n  for (int i = 0; i < 16; ++i) sum += a[i] * b[i];\n"
+                          "  return (int32_t)((uint32_t)c + (uint32_t)sum);\n#endif\n}}\n",
+                          name, type, by_vectors));
+}
+
 // SMLAD adds the products of two pairs of 16-bit numbers. Of a word with four bytes, SXTB16 and UXTB16 widen the first
 // and the third, or the second and the fourth after a rotation, which the same instruction does: GCC needs to be told.
-std::string CHelpers::dot(DType left, DType right) {
+std::string CHelpers::dot(DType left, DType right, size_t products) {
+  if (products != 4) return dot_of_vectors(left);
   add("relay_word",
       "#ifdef __ARM_FEATURE_SIMD32\n#include <arm_acle.h>\n"
       "static inline uint32_t relay_word(const void *p) { uint32_t w; memcpy(&w, p, 4); return w; }\n#endif\n");

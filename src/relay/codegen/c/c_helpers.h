@@ -28,8 +28,12 @@ class CHelpers {
   std::string bits_of(DType t);                      // of a float or double: uint32_t or uint64_t
   std::string from_bits(DType t);                    // and back
   std::string multiply_add(DType t);                 // of three values: a * b + c; one rounding if RELAY_FMA is defined
-  // The function of pointers to four bytes of each type and an int32_t: adds their products to that.
-  std::string dot(DType left, DType right);
+  // The nearest integer to a float, halves to even, plus an int32_t of at most 20 bits; saturated, and 0 for NaN. `t` has
+  // at most 16 bits.
+  std::string nearest(DType t);
+  // The function of pointers to `products` bytes of each type and an int32_t: adds their products to that.
+  std::string dot(DType left, DType right, size_t products);
+  static bool has_dot(DType left, DType right, size_t products);
   std::string round(DType half);  // of a float: the nearest value of that type, as a float
   std::string load(DType half);   // of a uint16_t: a float
   std::string store(DType half);  // of a float that is a value of the type: a uint16_t
@@ -40,6 +44,7 @@ class CHelpers {
   std::string text_for(const std::string& code) const;
 
  private:
+  std::string dot_of_vectors(DType t);
   std::string add(const std::string& name, const std::string& text);
   std::string filled(std::string text, DType t, const std::string& result = {}) const;
 

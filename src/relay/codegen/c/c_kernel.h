@@ -27,6 +27,7 @@ struct CKernelForm {
   scalar::Expr thread{};        // WorkItems: the number of a thread in the block that runs a task; null without blocks
   int64_t threads = 1;          // of a block
   bool fuses_products = false;  // a product and the sum that it is added to are one call of multiply_add
+  bool is_scalar = false;       // compilers need not find vectors: branches are allowed where they save work
 };
 
 // True if every index of the kernel, and each part of one, is known to fit into int32_t.
@@ -97,6 +98,7 @@ class CKernelWriter {
   std::optional<std::string> run_of_bytes(std::span<const Expr> numbers);
   Text select(const Expr& e);
   Text cast(const Expr& e);
+  Text nearest_integer(const Expr& e);  // empty if `e` is not a rounded float as a short integer
   Text reinterpret(const Expr& e);
   Text load(const Expr& e);
   Text constant(const Expr& e);

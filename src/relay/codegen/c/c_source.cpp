@@ -49,7 +49,10 @@ CFunctions c_functions(std::span<const CKernel> kernels, const CFunctionOptions&
     if (!options.library_math) kernel = loop::expand_math(kernel);
     kernel = loop::simplify(kernel);
     CKernelWriter writer(kernel, helpers,
-                         {.entry = CKernelForm::Entry::Static, .may_overlap = one.may_overlap, .fuses_products = true});
+                         {.entry = CKernelForm::Entry::Static,
+                          .may_overlap = one.may_overlap,
+                          .fuses_products = true,
+                          .is_scalar = !options.keep_lanes});
     CFunction& function = out.functions.emplace_back();
     function.name = c_name(kernel.name);
     function.text = writer.run();

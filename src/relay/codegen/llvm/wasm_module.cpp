@@ -13,6 +13,7 @@
 #include "relay/codegen/llvm/link.h"
 #include "relay/codegen/llvm/llvm_kernel.h"
 #include "relay/codegen/llvm/wasm_library.h"
+#include "relay/codegen/llvm/wasm_threads.h"
 
 namespace relay::codegen {
 
@@ -30,8 +31,7 @@ using llvm::Value;
 
 constexpr uint64_t block_alignment = 64;  // bytes, as the runtime aligns arrays
 constexpr int64_t addressable_bytes = int64_t{1} << 32;
-// Kernels keep small arrays on the stack.
-constexpr const char* stack_bytes = "1048576";
+constexpr int64_t page_bytes = 1 << 16;
 
 // Writes the functions that run the steps.
 class StepsWriter {
@@ -41,6 +41,7 @@ class StepsWriter {
 
   void write() {
     add_wasm_library(module_, [&](Function& f) { set_attributes(f); });
+    if (has_wasm_threads(target_)) on_threads_ = add_wasm_threads(module_, [&](Function& f) { set_attributes(f); });
     for (const WasmBlock& block : program_.blocks) blocks_.push_back(global(block));
     function_of(wasm_prepare, program_.preparations, {});
     function_of(wasm_run, program_.steps, program_.repeats);
@@ -152,8 +153,17 @@ class StepsWriter {
     if (!kernel)
       kernel = function(s.kernel, b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), index, index, b_.getPtrTy()},
                         GlobalValue::ExternalLinkage);
-    b_.CreateCall(kernel, {table(b_.getPtrTy(), params), shape, b_.getInt64(0),
-                           b_.getInt64(static_cast<uint64_t>(s.tasks)), address(s.scratch)});
+    Value *array_table = table(b_.getPtrTy(), params), *tasks = b_.getInt64(static_cast<uint64_t>(s.tasks));
+    if (!on_threads_ || s.tasks <= 1) {
+      b_.CreateCall(kernel, {array_table, shape, b_.getInt64(0), tasks, address(s.scratch)});
+      return;
+    }
+    Value* done = b_.CreateCall(on_threads_, {kernel, array_table, shape, tasks, address(s.scratch)});
+    BasicBlock *good = block("done"), *bad = block("failed");
+    b_.CreateCondBr(done, good, bad);
+    b_.SetInsertPoint(bad);
+    b_.CreateRet(b_.getInt32(UINT32_MAX));
+    b_.SetInsertPoint(good);
   }
 
   void check(const WasmStep& s) {
@@ -218,14 +228,18 @@ class StepsWriter {
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
   std::vector<GlobalVariable*> blocks_;
-  Function* run_ = nullptr;
+  Function *run_ = nullptr, *on_threads_ = nullptr;
 };
 
 }  // namespace
 
-static Status check_size(const WasmProgram& program) {
+static int64_t block_bytes(const WasmProgram& program) {
   int64_t bytes = 0;
   for (const WasmBlock& block : program.blocks) bytes += std::min(block.bytes, addressable_bytes) + block_alignment;
+  return bytes;
+}
+
+static Status check_size(int64_t bytes) {
   if (bytes < addressable_bytes - (int64_t{64} << 20)) return ok();  // code has constants, and there is a stack
   return Diagnostic{DiagnosticKind::limit_exceeded,
                     format("arrays and weights take {}, but a WebAssembly module addresses 4 GiB", bytes_text(bytes)),
@@ -235,8 +249,58 @@ static Status check_size(const WasmProgram& program) {
                     "make the inputs smaller, or keep weights in 16 or 8 bits"};
 }
 
-Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target) {
-  RELAY_RETURN_IF_ERROR(check_size(program));
+// The memory that a linked module imports, which is its only import.
+static WasmMemory imported_memory(std::string_view module) {
+  constexpr size_t header = 8;
+  constexpr uint64_t imports = 2;
+  size_t at = header;
+  auto number = [&] {
+    uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const unsigned char byte = static_cast<unsigned char>(module.at(at++));
+      value |= static_cast<uint64_t>(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+  };
+  for (uint64_t section = number();; section = number()) {
+    const uint64_t bytes = number();
+    if (section == imports) break;
+    at += bytes;
+  }
+  RELAY_CHECK(number() == 1, "a module for threads must import memory only");
+  for (int names = 0; names < 2; ++names) at += number();
+  RELAY_CHECK(number() == 2, "a module for threads must import memory");
+  WasmMemory memory{.flags_at = at};
+  RELAY_CHECK(number() == 3, "a module for threads must import shared memory");
+  memory.initial = static_cast<int64_t>(number());
+  memory.maximum = static_cast<int64_t>(number());
+  return memory;
+}
+
+bool has_wasm_threads(const TargetDesc& target) {
+  return std::ranges::find(target.features, "+atomics") != target.features.end();
+}
+
+static std::vector<std::string> link_arguments(const WasmProgram& program, int64_t bytes, bool threads) {
+  std::vector<std::string> out = {"--no-entry",    "--gc-sections", "--strip-all",
+                                  "--stack-first", "-z",            format("stack-size={}", wasm_stack_bytes)};
+  std::vector<std::string> exports = {wasm_prepare, wasm_run};
+  if (threads) {
+    const int64_t of_threads = wasm_most_workers * (wasm_stack_bytes + program.scratch_bytes + block_alignment);
+    const int64_t most = std::min(bytes + (int64_t{64} << 20) + of_threads, addressable_bytes);
+    out.insert(out.end(), {"--shared-memory", "--import-memory",
+                           format("--max-memory={}", (most + page_bytes - 1) / page_bytes * page_bytes)});
+    exports.insert(exports.end(), {wasm_worker, wasm_serve, wasm_stop, wasm_fail, "__stack_pointer"});
+  }
+  for (const std::string& name : exports) out.push_back("--export=" + name);
+  for (const WasmBlock& block : program.blocks)
+    if (!block.name.empty()) out.push_back("--export=" + block.name);
+  return out;
+}
+
+Result<WasmModule> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target) {
+  const int64_t bytes = block_bytes(program);
+  RELAY_RETURN_IF_ERROR(check_size(bytes));
   llvm::LLVMContext context;
   RELAY_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, target_machine(target));
   RELAY_ASSIGN(const std::unique_ptr<llvm::Module> module, build_module({}, nullptr, target, context, machine.get()));
@@ -245,13 +309,12 @@ Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& pro
   llvm::raw_string_ostream stream(message);
   RELAY_CHECK(!llvm::verifyModule(*module, &stream), "the steps of a module are malformed: {}", message);
   const std::string steps = object_of(*module, *machine);
-  std::vector<std::string> arguments = {
-      "--no-entry", "--gc-sections", "--strip-all", "--stack-first", "-z", std::string("stack-size=") + stack_bytes};
-  for (const char* exported : {wasm_prepare, wasm_run}) arguments.push_back(std::string("--export=") + exported);
-  for (const WasmBlock& block : program.blocks)
-    if (!block.name.empty()) arguments.push_back("--export=" + block.name);
   const std::string_view objects[] = {steps, kernels};
-  return link(Linker::Wasm, objects, arguments);
+  const bool threads = has_wasm_threads(target);
+  WasmModule out;
+  RELAY_ASSIGN(out.bytes, link(Linker::Wasm, objects, link_arguments(program, bytes, threads)));
+  if (threads) out.memory = imported_memory(out.bytes);
+  return out;
 }
 
 }  // namespace relay::codegen

@@ -5,6 +5,7 @@
 //   Result<std::string> module = wasm_module(kernels, program, target);   // the bytes of a .wasm file
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "relay/base/dtype.h"
@@ -12,8 +13,8 @@
 
 namespace relay::codegen {
 
-// The exported functions, () -> i32. The result is 0, or 1 + WasmStep::failure of a check that failed. relay_prepare
-// must be called once before relay_run.
+// The exported functions, () -> i32. The result is 0, or 1 + WasmStep::failure of a check that failed, or -1 if a
+// thread has failed. relay_prepare must be called once before relay_run.
 constexpr const char *wasm_prepare = "relay_prepare", *wasm_run = "relay_run";
 
 // A range of the module's memory.
@@ -58,10 +59,29 @@ struct WasmProgram {
   std::vector<WasmStep> preparations;  // of constants, by other constants
   std::vector<WasmStep> steps;
   std::vector<WasmRepeat> repeats;  // in the order of their steps; they do not overlap
+  int64_t scratch_bytes = 0;        // of a thread beside the first: the most that a step needs
 };
+
+// Memory that a module imports.
+struct WasmMemory {
+  int64_t initial = 0, maximum = 0;  // pages of 64 KiB
+  // The place in the file of the byte of flags: 3 for shared memory. With 1, the module is one for memory that is not
+  // shared, and runs on one thread.
+  size_t flags_at = 0;
+};
+struct WasmModule {
+  std::string bytes;
+  std::optional<WasmMemory> memory{};  // unset without threads
+};
+
+// The bytes of stack of each thread, and the most threads beside the first that memory is reserved for.
+constexpr int64_t wasm_stack_bytes = 1 << 20, wasm_most_workers = 63;
+
+// True if modules for the target have threads.
+bool has_wasm_threads(const TargetDesc& target);
 
 // `kernels`: an object file with all kernels that the steps call. Kernels that no step calls are left out.
 // limit_exceeded if the blocks do not fit into the 4 GiB that a module can address.
-Result<std::string> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target);
+Result<WasmModule> wasm_module(std::string_view kernels, const WasmProgram& program, const TargetDesc& target);
 
 }  // namespace relay::codegen

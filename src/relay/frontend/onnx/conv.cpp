@@ -153,9 +153,18 @@ ir::Expr convolution(Convert& c, const ir::Expr& x, const ir::Expr& weight, cons
   return convert::product(c, x, weight, more);
 }
 
+// A zero point of 0 for every channel as a single one, which kernels need not read.
+static ir::Expr one_if_zero(Convert& c, const ir::Expr& zero_point) {
+  const ir::Constant* constant = zero_point ? ir::as<ir::Constant>(zero_point) : nullptr;
+  if (!constant || constant->value.rank() == 0) return zero_point;
+  for (int64_t i = 0; i < constant->value.elements(); ++i)
+    if (constant->value.at(i) != 0) return zero_point;
+  return c.scalar(0, constant->value.dtype());
+}
+
 ir::Expr integer_convolution(Convert& c, const ir::Expr& x, const ir::Expr& x_zero, const ir::Expr& weight,
                              const ir::Expr& weight_zero) {
-  const ir::Expr zero = zero_of(c, x_zero), of_weight = zero_of(c, weight_zero);
+  const ir::Expr zero = zero_of(c, x_zero), of_weight = one_if_zero(c, zero_of(c, weight_zero));
   if (!x || !weight || !zero || !of_weight) return {};
   // The padding is the zero point, which an image of a size that is known only at run time would have around it.
   const std::string mode = c.text("auto_pad", "NOTSET");

@@ -19,8 +19,7 @@ static Expr times(Convert& c, const Expr& e, const std::vector<double>& factors,
   const bool is_one = factors.size() == 1;
   const Expr factor = is_one ? c.scalar(factors[0], DType::float64())
                              : c.constant(Tensor::from_doubles({std::ssize(factors)}, DType::float64(), factors));
-  const Expr from_zero = is_one ? zero_point(c, 0) : c.constant(Tensor::full({std::ssize(factors)}, DType::int32(), 0));
-  return c.emit("qnn.requantize", {e, factor, from_zero, c.scalar(1, DType::float64()), zero_point(c, to_zero)},
+  return c.emit("qnn.requantize", {e, factor, zero_point(c, 0), c.scalar(1, DType::float64()), zero_point(c, to_zero)},
                 {{"axis", int64_t{-1}}, {"rounding", rounding}, {"out_dtype", to}});
 }
 

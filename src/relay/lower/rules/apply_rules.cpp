@@ -134,6 +134,19 @@ bool widens_only(const te::Tensors& region) {
              [&](const te::Tensor& in) { return in != narrow && std::ranges::find(region, in) != region.end(); });
 }
 
+// True for a list that is computed from the bits of constants, such as the fixed-point factors of channels: it is
+// computed once, when the program is built.
+bool is_list_of_constants(const ScheduleDraft& draft, const te::Tensor& t) {
+  bool reads_bits = false;
+  if (t->shape.size() != 1 || !t->body) return false;
+  scalar::visit(t->body, [&](const Expr& e) { reads_bits = reads_bits || e->kind == scalar::Kind::Reinterpret; });
+  if (!reads_bits) return false;
+  const te::Tensors below = te::topological({t});
+  return std::ranges::all_of(below, [&](const te::Tensor& in) {
+    return in->is_placeholder() ? draft.constants.count(in->name) > 0 : in->combiner == te::Combiner::None;
+  });
+}
+
 // Places: every reduction under its epilogue; expensive stages with several reading kernels are stored; the rest is
 // inlined.
 std::vector<Pair> place_stages(ScheduleDraft& draft) {
@@ -168,6 +181,8 @@ std::vector<Pair> place_stages(ScheduleDraft& draft) {
       s.place = Place::Root;
     else if (draft.form.reads_halo.count(t->name))
       s.reads_halo = true;
+    else if (is_list_of_constants(draft, t))
+      s.place = Place::Root;
     else if (inlining.is_expensive_to_repeat(*t) && !between.count(t->name) && !te::has_several_values(*t))
       s.place = Place::Root;
     if (s.place == Place::Root) inlining.is_stored(*t);

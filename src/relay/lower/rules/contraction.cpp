@@ -251,6 +251,10 @@ void pack_constants(ScheduleDraft& draft, const Contraction& c) {
         continue;
       }
       int depth = -1;
+      // A single step reads all numbers of its dimension.
+      const bool is_one_step = c.facts.products_per_step > 1 && of && of->empty() && product_dim < 0 &&
+                               scalar::is_int(l.tensor->shape[d], c.facts.products_per_step);
+      if (is_one_step) product_dim = static_cast<int>(d);
       if (of)
         for (size_t i = 0; i < c.reduce.size(); ++i)
           if (of->count(c.reduce[i])) {

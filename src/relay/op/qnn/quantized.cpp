@@ -85,12 +85,13 @@ Factors factors(const te::Tensor& real) {
   const Expr carry = dim(int64_t{1} << 31), zero = number(0, DType::float64());
   f.multiplier = elementwise("multiplier", real, [&](const Exprs& i) {
     Expr m = rounded((*real)(i));
-    return select(eq((*real)(i), zero), dim(0), select(eq(m, carry), dim(int64_t{1} << 30), m));
+    const Expr value = select(eq((*real)(i), zero), dim(0), select(eq(m, carry), dim(int64_t{1} << 30), m));
+    return cast(DType::int32(), value);
   });
   f.shift = elementwise("shift", real, [&](const Exprs& i) {
     Expr exponent = scalar::binary(BinaryOp::BitAnd, down(bits((*real)(i)), 52), dim(2047)) - 1022;
     Expr carried = exponent + cast(DType::int64(), eq(rounded((*real)(i)), carry));
-    return select(eq((*real)(i), zero), dim(0), carried);
+    return cast(DType::int32(), select(eq((*real)(i), zero), dim(0), carried));
   });
   return f;
 }
@@ -113,9 +114,9 @@ Expr requantized(const Expr& value, const Factors& factor, const Exprs& at, cons
     if (r.dtype.bits <= 16 && output_zero_point->dtype.is_float()) return cast(r.dtype, real + output_zero_point);
     product = cast(DType::int64(), real);
   } else {
-    Expr shift = (*factor.shift)(at), none = dim(0);
-    product =
-        fixed_point_product(value, (*factor.multiplier)(at), max(shift, none), max(none - shift, none), r.rounding);
+    const Expr shift = cast(DType::int64(), (*factor.shift)(at)), none = dim(0),
+               multiplier = cast(DType::int64(), (*factor.multiplier)(at));
+    product = fixed_point_product(value, multiplier, max(shift, none), max(none - shift, none), r.rounding);
   }
   return saturated(product + output_zero_point, r.dtype);
 }

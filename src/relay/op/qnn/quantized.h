@@ -49,8 +49,8 @@ struct Parameters {
 
 // Positive numbers as multiplier * 2^(shift - 31), with a 31-bit multiplier.
 struct Factors {
-  te::Tensor real;  // float64, or the type in which the product is computed
-  te::Tensor multiplier, shift;
+  te::Tensor real;               // float64, or the type in which the product is computed
+  te::Tensor multiplier, shift;  // int32
 };
 Factors factors(const te::Tensor& real);
 // scale / output_scale.

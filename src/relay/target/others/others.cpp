@@ -4,7 +4,8 @@
 
 namespace relay::target {
 
-// Processors without vectors, for C projects: a vector is one float32. Their clocks are those of common boards, and
+// Processors without vectors, for C projects: a vector is one float32. The vectors of Cortex-M55 add products of bytes;
+// for the rest, C compilers use them. Their clocks are those of common boards, and
 // their rates those of the reference manuals (Arm DDI 0403, DDI 0489: VFMA 3 cycles on Cortex-M4, VDIV and VSQRT 14);
 // none is measured.
 #define RELAY_SCALAR_CORE(fma, ghz) 4, fma, ghz, 14, 14, 60, 60, 60, 240, 16, 256, 512, 1, 0.5, 0.3
@@ -29,6 +30,10 @@ static const Other others_table[] = {
     {{"cortex-m7", "cortex-m7", "fp-armv8d16 dsp", RELAY_SCALAR_CORE(0.5, 0.4)}, "thumbv7em-none-eabihf", true, 32},
     {{"cortex-m33", "cortex-m33", "fp-armv8d16sp dsp", RELAY_SCALAR_CORE(0.33, 0.1)},
      "thumbv8m.main-none-eabihf",
+     true,
+     32},
+    {{"cortex-m55", "cortex-m55", "mve mve.fp fp-armv8d16sp dsp", RELAY_SCALAR_CORE(0.5, 0.4)},
+     "thumbv8.1m.main-none-eabihf",
      true,
      32},
     {{"riscv64", "generic-rv64", "m a f d c", RELAY_SCALAR_CORE(0.5, 1)}, "riscv64-unknown-linux-gnu", true, 32},

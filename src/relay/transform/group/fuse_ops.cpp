@@ -50,6 +50,15 @@ bool is_zero_of_sums(const Call& call, const Expr& e) {
   return c && c->value.rank() == 0 && c->value.at(0) == 0 && is_int32(e) && is_int32(call.args[0]);
 }
 
+// True for the zero point of results of qnn.requantize that are not negative, as after ReLU: the least number of int8.
+// Kernels that know it need no integers of 64 bits.
+bool is_least_number(const Call& call, const Expr& e) {
+  const Constant* c = as<Constant>(e);
+  const TensorType* result = as<TensorType>(call.type);
+  return call.args.size() == 5 && e == call.args[4] && c && c->value.rank() == 0 && result &&
+         result->dtype == DType::int8() && c->value.at(0) == INT8_MIN;
+}
+
 // Calls f for an operator's arguments, with tuple expressions flattened.
 template <class F>
 void for_each_operand(const Call& call, F f) {
@@ -438,7 +447,8 @@ class Fuser {
           made->type = a->type;
           children.push_back(std::move(made));
         } else {
-          children.push_back(operand(a, is_quantisation && a != call->args[0] && !is_zero_of_sums(*call, a)));
+          children.push_back(operand(
+              a, is_quantisation && a != call->args[0] && !is_zero_of_sums(*call, a) && !is_least_number(*call, a)));
         }
       }
       inner[e.get()] = with_children(e, children);

@@ -55,6 +55,22 @@ struct Choice {
   double products_per_cycle() const { return rated.instruction ? rated.instruction->products * rated.per_cycle : 0; }
 };
 
+// True if an instruction for so many products does not leave too many of them to the last step.
+bool fits(int64_t extent, int64_t products) {
+  constexpr int64_t few = 4;  // for more, the last step may cost as much as several
+  return has_enough_steps(extent, products) &&
+         (products <= few || extent % products == 0 || extent >= 2 * few * products);
+}
+
+// The target with those of its instructions that fit one of the extents.
+TargetDesc with_fitting(const TargetDesc& target, const std::vector<int64_t>& extents) {
+  TargetDesc out = target;
+  for (const machine::Instruction& i : machine::instructions())
+    if (std::none_of(extents.begin(), extents.end(), [&](int64_t extent) { return fits(extent, i.products); }))
+      std::erase_if(out.instructions, [&](const InstructionRate& rate) { return rate.name == i.name; });
+  return out;
+}
+
 // The fastest instruction for these factors; if several are equally fast, one that takes the data as it is.
 Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType weight) {
   std::vector<DType> forms{data};
@@ -112,6 +128,18 @@ void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
   if (shape && shape->multiply_adds_per_cycle > surely_more * others) f.choice = {tiles, data, true};
 }
 
+// The summed axes along which data has neighbours, so that groups of them can be multiplied at once.
+std::vector<te::Axis> axes_of_groups(ScheduleDraft& draft, const te::Tensor& r, const Form& f) {
+  std::vector<te::Axis> out;
+  for (const te::Axis& k : r->reduce_axes) {
+    if (!scalar::is_int(k.extent) || scalar::is_int(k.extent, 1)) continue;
+    const int in_data = plain_dim(f.data.fact, k.var->name);
+    if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)))
+      out.push_back(k);
+  }
+  return out;
+}
+
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
   if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule ||
       draft.target->blocks.threads > 0)  // warp_tiles.cpp
@@ -125,19 +153,18 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   if (is_constant(*left) == is_constant(*right)) return std::nullopt;
   Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
   const DType a = f.data.load->dtype, w = f.weight.load->dtype;
-  f.choice = instruction_for(*draft.target, r->dtype, a, w);
+  const std::vector<te::Axis> axes = axes_of_groups(draft, r, f);
+  std::vector<int64_t> extents;
+  for (const te::Axis& k : axes) extents.push_back(k.extent->ivalue);
+  f.choice = instruction_for(with_fitting(*draft.target, extents), r->dtype, a, w);
   const machine::RatedInstruction tiles =
       machine::fastest_instruction(*draft.target, a, w, r->dtype, machine::Registers::Tile);
   if ((!f.choice.rated.instruction && !tiles.instruction) || !scalar::is_int(f.weight.offset, 0)) return std::nullopt;
   const int64_t products = (f.choice.rated.instruction ? f.choice : Choice{tiles, a}).rated.instruction->products;
-  for (const te::Axis& k : r->reduce_axes) {
-    if (scalar::is_int(k.extent, 1)) continue;
-    const int in_data = plain_dim(f.data.fact, k.var->name), in_weight = plain_dim(f.weight.fact, k.var->name);
-    if (in_weight < 0) return std::nullopt;
-    if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)) &&
-        scalar::is_int(k.extent) && has_enough_steps(k.extent->ivalue, products))
-      f.k = k;
-  }
+  for (const te::Axis& k : r->reduce_axes)
+    if (!scalar::is_int(k.extent, 1) && plain_dim(f.weight.fact, k.var->name) < 0) return std::nullopt;
+  for (const te::Axis& k : axes)
+    if (fits(k.extent->ivalue, products)) f.k = k;
   if (f.k.var && f.choice.rated.instruction && f.choice.rated.instruction->short_sums) {
     const auto value = draft.values.find(f.weight.fact.tensor->name);
     const te::TensorNode& weight = *f.weight.fact.tensor;
@@ -168,13 +195,53 @@ te::Tensor offset_of(const te::Tensor& r, const Form& f, int64_t times, const st
   });
 }
 
+// Replaces the sum by `products`, another one whose data is greater by `moved_by`, and the correction.
+void replace_with_offset(ScheduleDraft& draft, const te::Tensor& r, const Form& f, const te::Tensor& products,
+                         const Expr& moved_by) {
+  const std::string& sum = r->name;
+  const bool known = scalar::is_int(moved_by);
+  const te::Tensor offset = offset_of(r, f, known ? moved_by->ivalue : 1, unused_name(draft, sum + "_offset"));
+  const te::Tensor exact = te::compute(unused_name(draft, sum + "_exact"), r->shape, [&](const Exprs& i) {
+    Exprs of_weight;
+    for (size_t d = 0; d < i.size(); ++d)
+      if (f.weight.fact.axes.count(r->axes[d].var->name)) of_weight.push_back(i[d]);
+    const Expr sums = (*offset)(of_weight);
+    return (*products)(i) - (known ? sums : sums * moved_by);
+  });
+  draft.replace(r, exact);
+  draft.schedule.stages[offset->name].place = Place::Root;
+  draft.schedule.stages[exact->name] = {};
+}
+
+// Subtracts the zero point of data from the sum, instead of from each number, on machines without vectors: there, a
+// subtraction takes as long as a multiply-add.
+bool subtract_after_sum(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
+  if (draft.lanes(r->dtype) > 1 || !facts.contraction || !facts.grouped.empty() || draft.form.by_channels ||
+      draft.form.schedule || r->dtype != DType::int32())
+    return false;
+  const Expr product = draft.expanded(r).body(*r);
+  if (product->kind != Kind::Binary || product->binary != BinaryOp::Mul) return false;
+  std::optional<Narrow> left = narrow_factor(product->args[0], facts.left_loads),
+                        right = narrow_factor(product->args[1], facts.right_loads);
+  if (!left || !right) return false;
+  auto is_constant = [&](const Narrow& f) { return draft.constants.count(f.fact.tensor->name) > 0; };
+  if (is_constant(*left) == is_constant(*right)) return false;
+  const Form f{is_constant(*right) ? *left : *right, is_constant(*right) ? *right : *left};
+  if (!scalar::is_int(f.weight.offset, 0) || !scalar::is_int(f.data.offset) || f.data.offset->ivalue == 0) return false;
+  te::TensorNode products = *r;
+  products.body = scalar::cast(r->dtype, f.data.load) * scalar::cast(r->dtype, f.weight.load);
+  replace_with_offset(draft, r, f, te::Tensor(new te::TensorNode(std::move(products))), f.data.offset);
+  return true;
+}
+
 }  // namespace
 
 bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const te::Tensor r = draft.stage(sum);
   const StageFacts facts = facts_of(r, draft.expanded(r));
   const std::optional<Form> found = form_of(draft, r, facts);
-  if (!found) return multiply_computed(draft, r, facts) || multiply_widened(draft, r, facts);
+  if (!found)
+    return multiply_computed(draft, r, facts) || multiply_widened(draft, r, facts) || subtract_after_sum(draft, r, facts);
   const Form& f = *found;
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);
@@ -194,19 +261,10 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
   const bool known = scalar::is_int(f.data.offset);
   const int64_t moved_by = f.added() + (known ? f.data.offset->ivalue : 0);
-  if (known && moved_by == 0) return draft.replace(r, grouped), true;
-
-  const te::Tensor offset = offset_of(r, f, known ? moved_by : 1, unused_name(draft, sum + "_offset"));
-  const te::Tensor exact = te::compute(unused_name(draft, sum + "_exact"), r->shape, [&](const Exprs& i) {
-    Exprs of_weight;
-    for (size_t d = 0; d < i.size(); ++d)
-      if (f.weight.fact.axes.count(r->axes[d].var->name)) of_weight.push_back(i[d]);
-    const Expr sums = (*offset)(of_weight);
-    return (*grouped)(i) - (known ? sums : sums * (f.data.offset + moved_by));
-  });
-  draft.replace(r, exact);
-  draft.schedule.stages[offset->name].place = Place::Root;
-  draft.schedule.stages[exact->name] = {};
+  if (known && moved_by == 0)
+    draft.replace(r, grouped);
+  else
+    replace_with_offset(draft, r, f, grouped, known ? scalar::imm(moved_by) : f.data.offset + moved_by);
   return true;
 }
 
