@@ -7,14 +7,14 @@
 
 namespace relay::driver {
 
-static Diagnostic bad_option(std::string message, std::string help) {
+static Diagnostic wrong_device(std::string message, std::string help) {
   return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
 }
 
 Result<DeviceName> find_device(const std::string& text) {
   const Result<std::optional<DeviceName>> found = transform::device_of(text, {});
-  if (!found) return bad_option(found.errors()[0].message, found.errors()[0].help);
-  if (!*found) return bad_option("the name of a device is empty", "write a device, as in cpu or cpu:1");
+  if (!found) return wrong_device(found.errors()[0].message, found.errors()[0].help);
+  if (!*found) return wrong_device("the name of a device is empty", "write a device, as in cpu or cpu:1");
   return **found;
 }
 
@@ -29,7 +29,7 @@ Result<transform::DevicePlacement> placement_of(const DeviceMap& devices) {
       std::vector<std::string> known;
       for (const op::OpDef* def : op::all()) known.push_back(def->name);
       const std::optional<std::string> near = nearest(name, known);
-      return bad_option(format("devices: there is no operator '{}'", name),
+      return wrong_device(format("devices: there is no operator '{}'", name),
                         near ? format("did you mean {}?", *near)
                              : format("`relay ops` lists the operators; {} stands for all others", others_key));
     }
