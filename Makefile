@@ -243,7 +243,11 @@ build/test-stablehlo/ready: test/stablehlo/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
 	@touch $@
 
-test-stablehlo: setup product build/test-stablehlo/ready ## Compare programs that come in as StableHLO with JAX, and those that go out with XLA's CPU client; STABLEHLO='--only NAME'
+build/test-stablehlo/plugins/ready: test/stablehlo/plugins.txt
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<
+	@touch $@
+
+test-stablehlo: setup product build/test-stablehlo/ready build/test-stablehlo/plugins/ready ## Compare programs that come in as StableHLO with JAX, and those that go out with XLA and two PJRT plugins; STABLEHLO='--only NAME'
 	@$(PYTHON) test/stablehlo/run.py $(STABLEHLO)
 
 build/test-anywhere/ready: dev/setup test/anywhere/requirements.txt

@@ -17,7 +17,7 @@ import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import op  # isort: skip
-from . import analysis, byoc, dataflow_pattern, decoding, nn, quantize, te, transform
+from . import analysis, byoc, dataflow_pattern, decoding, nn, pjrt, quantize, te, transform
 from ._core import Array, Attrs, IRModule, version
 from ._core import passes as _passes
 from .absent import absent
@@ -119,6 +119,7 @@ __all__ = [
     "op",
     "operators",
     "passes",
+    "pjrt",
     "quantize",
     "run_passes",
     "te",

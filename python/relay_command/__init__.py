@@ -29,6 +29,13 @@ def _import_file(path: str, shapes: dict[str, list[int]], layout: str):
     return import_file(path, shapes, layout)
 
 
+def _run_on_pjrt(module, path: str, inputs: list):
+    """Runs a module on a PJRT plugin, which takes the package."""
+    from relay.pjrt.program import run
+
+    return run(module, path, inputs)
+
+
 def _run_in_python(function: str, arguments: list[str]) -> int:
     """Runs a verb that is written in Python: "module:function"."""
     from relay.errors import CompileError
@@ -48,6 +55,6 @@ def main() -> int:
         return _run_in_python(function, sys.argv[2:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a compilation
     os.environ.setdefault("RELAY_PYTHON", sys.executable)  # for `bench --vs`
-    status = core.main(["relay", *sys.argv[1:]], _import_file)
+    status = core.main(["relay", *sys.argv[1:]], _import_file, _run_on_pjrt)
     sys.stdout.flush()
     return status

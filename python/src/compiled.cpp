@@ -399,7 +399,9 @@ void add_compiled(nb::module_& m) {
       "place_on_devices",
       [](const PyModule& m, const driver::Options& options) {
         const ir::Module typed = value_or_throw(typing::infer(m.module));
-        return PyModule{value_or_throw(driver::place(typed, options)), m.output_names, m.files};
+        std::vector<std::string> notes;
+        PyModule placed{value_or_throw(driver::place(typed, options, notes)), m.output_names, m.files};
+        return std::pair(std::move(placed), std::move(notes));
       },
       nb::arg("module"), nb::arg("options"));
   m.def("compile", compile, nb::arg("module"), nb::arg("options"), nb::arg("is_optimised") = false);

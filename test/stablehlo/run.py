@@ -1,24 +1,29 @@
-"""Compares Relay with JAX: programs of JAX come in as StableHLO, and operators go out to XLA's CPU client.
+"""Compares Relay with JAX: programs of JAX come in as StableHLO, and operators go out to XLA's CPU client and to PJRT
+plugins.
 
 make test-stablehlo                              all; prints the counts
+test/stablehlo/run.py --part plugins             only the runs on PJRT plugins
 test/stablehlo/run.py --only conv --show         cases with this in their name, with the messages of failures
 test/stablehlo/run.py --record                   writes the modules and results of test/python/stablehlo/recorded
 """
 
 import argparse
 import collections
+import functools
 import os
 import pathlib
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "build" / "test-stablehlo"), str(ROOT / "test" / "python")]
+sys.path.append(str(ROOT / "test" / "python" / "support"))  # which has modules of the names of those here
 os.environ.update(JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="-1")
 
 import jax  # noqa: E402
 import jax.export  # noqa: E402
 import numpy as np  # noqa: E402
 import outward  # noqa: E402
+import pjrt_plugins  # noqa: E402
 import programs  # noqa: E402
 
 import relay  # noqa: E402
@@ -151,12 +156,60 @@ def record(name: str, function, args) -> None:
     np.savez(RECORDED / f"{name}.npz", **named)
 
 
+def of_jax(function, args) -> tuple:
+    """Returns the module of a program of JAX, its inputs and its results."""
+    lowered = jax.jit(function, keep_unused=True).lower(*args)
+    return relay.frontend.from_stablehlo(lowered), leaves(args), leaves(jax.jit(function)(*args))
+
+
+def on_plugin(plugin, module, args: list, wanted: list) -> str | None:
+    """Returns the problem of a program on a PJRT plugin; None if the program cannot be written."""
+    try:
+        relay.to_stablehlo(module)
+    except relay.CompileError:
+        return None
+    return near(relay.pjrt.compile(module, plugin).run([relay.array(one) for one in args]), wanted)
+
+
+# Programs that a plugin computes wrongly: the same text is right elsewhere, and has other results at each run here.
+WRONG = {("lammps-jax-pjrt-cpu", "atan2_special")}
+
+
+def check_plugins(only: str, show: bool) -> int:
+    """Runs the programs of JAX and the examples of operators on each plugin. Returns the number of failures."""
+    jax_programs = [
+        (name, functools.partial(of_jax, *one)) for name, one in (programs.NETWORKS | programs.CASES).items()
+    ]
+    cases = [(one["name"], lambda one=one: (one["build"](), one["inputs"], one["outputs"])) for one in outward.load()]
+    failed = 0
+    for name, path in pjrt_plugins.ALL.items():
+        plugin = relay.pjrt.load(path)
+        for kind, held in (("programs of JAX", jax_programs), ("examples of operators", cases)):
+            counts = collections.Counter()
+            for title, parts in held:
+                if only not in title:
+                    continue
+                problem = attempt(lambda parts=parts, plugin=plugin: on_plugin(plugin, *parts()))
+                known = problem and (name, title) in WRONG
+                counts["refused" if problem is None else "known" if known else "failed" if problem else "right"] += 1
+                if problem and not known:
+                    print(f"{title} on {name}: {problem if show else problem.splitlines()[0]}", flush=True)
+            ran = counts["right"] + counts["failed"] + counts["known"]
+            print(
+                f"{kind} on {name} (PJRT {plugin.version}): {counts['right']} of {ran} agree; "
+                f"{counts['known']} are wrong as known, {counts['refused']} are not written",
+                flush=True,
+            )
+            failed += counts["failed"]
+    return failed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cases with this in their name")
     parser.add_argument("--show", action="store_true", help="print the messages of failures in full")
     parser.add_argument("--record", action="store_true", help="write the recorded networks, and stop")
-    parser.add_argument("--part", choices=["all", "programs", "operators"], default="all")
+    parser.add_argument("--part", choices=["all", "programs", "operators", "plugins"], default="all")
     options = parser.parse_args()
     if options.record:
         for name, (function, args) in programs.NETWORKS.items():
@@ -165,6 +218,8 @@ def main() -> int:
     failed = 0
     if options.part == "operators":
         return 1 if check_operators(options.only, options.show) else 0
+    if options.part == "plugins":
+        return 1 if check_plugins(options.only, options.show) else 0
     for title, cases in (("networks", programs.NETWORKS), ("operations", programs.CASES)):
         chosen = {name: one for name, one in cases.items() if options.only in name}
         problems = {}
@@ -187,7 +242,7 @@ def main() -> int:
     print(f"programs in and out: {len(chosen) - len(problems)} of {len(chosen)} equal JAX on XLA")
     failed += len(problems)
     if options.part == "all":
-        failed += check_operators(options.only, options.show)
+        failed += check_operators(options.only, options.show) + check_plugins(options.only, options.show)
     return 1 if failed else 0
 
 

@@ -20,6 +20,11 @@ def to_stablehlo(program: IRModule | Function) -> str:
 
     Tail-recursive functions become `while`, other functions are written in place of their calls.
     """
+    return written(program)[0]
+
+
+def written(program: IRModule | Function) -> tuple[str, Function]:
+    """Returns the StableHLO text of a program, and the typed @main that it was made from."""
     from .program import Program
     from .writer import Unwritable
 
@@ -27,7 +32,7 @@ def to_stablehlo(program: IRModule | Function) -> str:
         program = IRModule({"main": program})
     module = run_passes(program, _PASSES)
     try:
-        return Program(module).text()
+        return Program(module).text(), module["main"]
     except Unwritable as reason:
         raise not_supported(
             f"the program has no form in StableHLO: {reason}", "write this part in another form"

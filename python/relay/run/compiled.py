@@ -341,7 +341,9 @@ def compile(
         model = model.bind_shapes(how["shapes"])
     context = PassContext.current()
     if context.changes_compilation:
-        model = _core.place_on_devices(model, how)
+        model, notes = _core.place_on_devices(model, how)
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
         if how["external"]:  # inspects the program before any pass
             model = _core.partition_for(model, how["external"])
         model = context.optimised(model, how["opt_level"], how["mode"])

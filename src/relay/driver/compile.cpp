@@ -38,16 +38,20 @@
 
 namespace relay::driver {
 
-Result<ir::Module> place(const ir::Module& typed, const Options& options) {
+Result<ir::Module> place(const ir::Module& typed, const Options& options, std::vector<std::string>& notes) {
   RELAY_ASSIGN(const transform::DevicePlacement placement, placement_of(options.passes.devices));
-  return transform::place_on_devices(typed, placement);
+  std::vector<transform::LeftToHost> left;
+  RELAY_ASSIGN(ir::Module placed, transform::place_on_devices(typed, placement, &left));
+  if (options.lower.strict && !left.empty()) return left_to_host(left);
+  for (const transform::LeftToHost& one : left) notes.push_back(note_of(one));
+  return placed;
 }
 
-Result<ir::Module> before_passes(const ir::Module& module, const Options& options) {
+Result<ir::Module> before_passes(const ir::Module& module, const Options& options, std::vector<std::string>& notes) {
   RELAY_ASSIGN(ir::Module typed, typing::infer(module));
   if (!options.passes.is_optimised) {
     RELAY_RETURN_IF_ERROR(transform::check_quantisation(typed));
-    RELAY_ASSIGN(typed, place(typed, options));
+    RELAY_ASSIGN(typed, place(typed, options, notes));
   }
   if (options.passes.external.empty() || options.passes.is_optimised) return typed;
   return external::partition(typed, options.passes.external);
@@ -321,7 +325,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
   report.model_bytes = bytes_of_constants(module);
 
   // Relay to Relay.
-  RELAY_ASSIGN(const ir::Module typed, before_passes(module, options));
+  RELAY_ASSIGN(const ir::Module typed, before_passes(module, options, report.notes));
   const build::Entry entry = build::entry_of(typed);
   build::Provenance nodes(typed);
   Options traced = options;

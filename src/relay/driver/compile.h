@@ -102,11 +102,12 @@ struct Compiled {
   CompileReport report;
 };
 
-// A typed module with the copies that its devices, and those of the options, need.
-Result<ir::Module> place(const ir::Module& typed, const Options& options);
+// A typed module with the copies that its devices, and those of the options, need. `notes`: about operators that the
+// host computes instead of the device that they are placed on; with options.lower.strict they are an error.
+Result<ir::Module> place(const ir::Module& typed, const Options& options, std::vector<std::string>& notes);
 // The input of the passes: typed, with its copies between devices, and with the parts for options.passes.external in
 // separate functions.
-Result<ir::Module> before_passes(const ir::Module& module, const Options& options);
+Result<ir::Module> before_passes(const ir::Module& module, const Options& options, std::vector<std::string>& notes);
 // The passes that optimise() runs on such a module, in order.
 std::vector<transform::PassInfo> passes_of(const ir::Module& module, const Options& options);
 // Runs the passes of the level on a module, typed or not. Adds to `report`.

@@ -199,7 +199,9 @@ struct LowerOptions {
       option("tuned", &LowerOptions::tuned, "The records.", internal("read from the file")),
       option("trace_plan", &LowerOptions::trace_plan, "Called after every step of planning.",
              internal("relay opt sets it", "it only observes")),
-      option("strict", &LowerOptions::strict, "Fail if a schedule rule fails, instead of using a slower schedule"),
+      option("strict", &LowerOptions::strict,
+             "Fail if a schedule rule fails, instead of using a slower schedule, and if a device cannot compute an "
+             "operator that is placed on it, instead of computing it on the CPU"),
       option("refused_rules", &LowerOptions::refused_rules, "Rules whose schedules are treated as impossible to build.",
              internal("for tests and relay bisect")),
       option("injected_bug", &LowerOptions::injected_bug, "A bug in the nest.",

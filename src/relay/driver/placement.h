@@ -18,4 +18,9 @@ Result<DeviceName> find_device(const std::string& text);
 // bad_option if there is no such operator.
 Result<transform::DevicePlacement> placement_of(const DeviceMap& devices);
 
+// "unique runs on cpu:0 instead of opencl:0: ..."
+std::string note_of(const transform::LeftToHost& left);
+// not_supported, with all operators that their devices cannot compute.
+Diagnostic left_to_host(const std::vector<transform::LeftToHost>& all);
+
 }  // namespace relay::driver

@@ -44,6 +44,11 @@ static Result<TargetDesc> described_target(std::string_view text) {
         .help = "leave the target out to compile for this machine's CPU, or give cuda or opencl"};
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
+    if (text.substr(0, colon) == "pjrt")
+      return Diagnostic{
+          .kind = DiagnosticKind::unknown_target,
+          .message = format("'{}' is a PJRT plugin, which compiles and runs programs itself", trim(text)),
+          .help = "give it to `relay run --target`, or to relay.pjrt.compile in Python (docs/stablehlo.md)"};
     std::vector<std::string> names;
     for (const codegen::TargetDef& target : all_targets()) {
       if (text.substr(0, colon) == target.name) return target.describe(text.substr(colon + 1));

@@ -151,7 +151,8 @@ class Bisection {
 
   // The pass to blame, if the evaluator sees a fault after the last one.
   Result<std::optional<Suspect>> pass() const {
-    RELAY_ASSIGN(ir::Module right, before_passes(case_.module, options_));
+    std::vector<std::string> notes;  // those of the compilation that found the fault
+    RELAY_ASSIGN(ir::Module right, before_passes(case_.module, options_, notes));
     const Passes passes = passes_of(right, options_);
     size_t done = 0;  // number of passes up to `right`
     auto between = [&](size_t from, size_t to) {

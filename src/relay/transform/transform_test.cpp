@@ -4,9 +4,12 @@
 #include <cstdio>
 #include <ctime>
 
+#include "relay/ir/call_of.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
+#include "relay/text/text.h"
 #include "relay/transform/group/dataflow.h"
+#include "relay/transform/partition/devices.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/well_formed.h"
 #include "relay/typing/count.h"
@@ -216,6 +219,38 @@ TEST(InlineCalls, doubling_is_bounded) {
   ASSERT_TRUE(r) << render(r.errors());
   ASSERT_FALSE(context.warnings.all().empty());
   EXPECT_NE(context.warnings.all()[0].message.find("inlining has added"), std::string::npos);
+}
+
+// exp and tanh are of a device that has no float64.
+TEST(PlaceOnDevices, calls_that_a_device_refuses_are_on_the_host) {
+  const Result<Module> read = text::parse(R"(#[version = "0.0.5"]
+def @main(%x: Tensor[(4), float32]) { tanh(tanh(cast(exp(%x), dtype="float64"))) })");
+  ASSERT_TRUE(read) << render(read.errors());
+  const Result<Module> typed = typing::infer(*read);
+  ASSERT_TRUE(typed) << render(typed.errors());
+  const DeviceName away{"cpu", 1};
+  DevicePlacement placement{.operators = {{"exp", away}, {"tanh", away}}};
+  auto copies = [&](std::vector<LeftToHost>& left) {
+    const Result<Module> placed = place_on_devices(*typed, placement, &left);
+    EXPECT_TRUE(placed) << (placed ? "" : render(placed.errors()));
+    int count = 0;
+    if (placed)
+      visit(placed->functions.at("main"), [&](const Expr& e) { count += call_of(e, "device_copy") != nullptr; });
+    return count;
+  };
+  std::vector<LeftToHost> left;
+  EXPECT_EQ(copies(left), 4);
+  EXPECT_TRUE(left.empty());
+  placement.refusal = [](const Call& call, const DeviceName& device) -> std::string {
+    EXPECT_EQ(device, (DeviceName{"cpu", 1}));
+    return as<TensorType>(call.type)->dtype == DType::float64() ? "it has no float64" : "";
+  };
+  EXPECT_EQ(copies(left), 2);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].name, "tanh");
+  EXPECT_EQ(left[0].device, away);
+  EXPECT_EQ(left[0].reason, "it has no float64");
+  EXPECT_EQ(left[0].calls, 2);
 }
 
 TEST(WellFormed, mistakes) {

@@ -245,6 +245,46 @@ def test_wrong_options(devices, text):
         relay.compile(relay.IRModule.from_expr(relay.Function([x], relay.exp(x))), devices=devices)
 
 
+def places_of_zeros(wrap=lambda e: e):
+    x = relay.var("x", shape=(3, 4))
+    found = wrap(relay.op.argwhere(relay.op.cast(relay.exp(x) - relay.const(1.0), "bool")))
+    return relay.IRModule.from_expr(relay.Function([x], relay.Tuple([found, relay.op.nonzero(x), relay.tanh(x)])))
+
+
+LEFT = {
+    "by name": (places_of_zeros(), {"argwhere": AWAY, "nonzero": AWAY, "tanh": AWAY}),
+    "all": (places_of_zeros(), {"default": AWAY}),
+    "annotated": (places_of_zeros(lambda e: relay.op.on_device(e, virtual_device=AWAY)), {"nonzero": AWAY}),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_operators_that_stay_on_the_host_are_said(name):
+    mod, devices = LEFT[name]
+    given = np.where(image((3, 4)) > 0, image((3, 4)), 0)
+    model = relay.compile(mod, devices=devices, strict=False)
+    want = [
+        f"{one} runs on cpu:0 instead of cpu:1: the host reads the sizes of its results, which depend on values"
+        for one in ("argwhere", "nonzero")
+    ]
+    assert [note for note in model.report["notes"] if "instead of" in note] == want
+    for a, b in zip(model(given), relay.compile(places_of_zeros())(given), strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(relay.CompileError, match="argwhere on cpu:1, nonzero on cpu:1\n") as refused:
+        relay.compile(mod, devices=devices, strict=True)
+    assert refused.value.diagnostics[0].kind == "not_supported"
+    with (
+        relay.transform.PassContext(disabled_pass=["common_subexpr"]),
+        pytest.warns(UserWarning, match="instead of cpu:1"),
+    ):
+        relay.compile(mod, devices=devices, strict=False)
+
+
+def test_strict_allows_operators_that_devices_compute():
+    model = relay.compile(network(), devices={"default": AWAY}, strict=True)
+    assert model.report["notes"] == []
+
+
 GROUPED = {
     "an annotation alone": 'on_device(%a, virtual_device="cpu:1")',
     "an annotation inside": 'exp(on_device(tanh(%a), virtual_device="cpu:1"))',

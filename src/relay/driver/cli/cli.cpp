@@ -10,6 +10,7 @@
 #include "relay/driver/cli/python_verbs.h"
 #include "relay/driver/cli/tree.h"
 #include "relay/driver/load.h"
+#include "relay/driver/pjrt_run.h"
 #include "relay/driver/version.h"
 #include "relay/input/files.h"
 
@@ -103,6 +104,18 @@ static Status import_in_python(int argc, const char* const* argv, const CLI::App
   return ok();
 }
 
+// Runs on PJRT plugins (driver/pjrt_run.h) go on in Python as well.
+static Status run_in_python(int argc, const char* const* argv, const CLI::App& app) {
+  if (driver::pjrt_runner()) return ok();
+  for (const CLI::App* verb : app.get_subcommands()) {
+    if (verb->get_name() != "run") continue;
+    const CLI::Option* target = verb->get_option_no_throw("--target");
+    if (target && !target->empty() && driver::pjrt_plugin(target->as<std::string>()))
+      return continue_in_python(argc, argv, 1, {"relay"}, "programs for PJRT plugins are written by Python");
+  }
+  return ok();
+}
+
 // Verbs that are written in Python read their own options.
 static Status verb_in_python(int argc, const char* const* argv) {
   const int at = verb_position(argc, argv);
@@ -147,10 +160,11 @@ static int parse_and_run(int argc, const char* const* argv, const PlantFault& pl
     return 2;
   }
   set_quiet(quiet);
-  if (Status here = import_in_python(argc, argv, app); !here) {
-    show(here.errors());
-    return 1;
-  }
+  for (const auto& goes_on : {import_in_python, run_in_python})
+    if (Status here = goes_on(argc, argv, app); !here) {
+      show(here.errors());
+      return 1;
+    }
   Status status = selected.run();
   std::cout.flush();
   if (!status) {

@@ -92,7 +92,7 @@ static Status read_pass_options(const OptOptions& options, const std::vector<std
 static Result<ir::Module> transformed(const OptOptions& options, ir::Module module, const driver::Options& compilation,
                                       driver::CompileReport& report) {
   if (!options.has_passes) {
-    RELAY_ASSIGN(module, driver::before_passes(module, compilation));
+    RELAY_ASSIGN(module, driver::before_passes(module, compilation, report.notes));
   }
   if (!options.has_passes && options.pass_options.empty()) return driver::optimise(module, compilation, &report);
   transform::PassContext context;

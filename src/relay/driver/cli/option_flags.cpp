@@ -213,15 +213,30 @@ Result<driver::Options> read_options(const OptionFlags& flags) {
 }
 
 // --- command lines ---------------------------------------------------------------------------------------------------
+static bool is_given(const CLI::App& verb, const char* name, const OptionUse& use) {
+  if (use.no_flag) return false;
+  const CLI::Option* option = verb.get_option_no_throw(driver::long_flag(name, use));
+  return option && option->count() > 0;
+}
+
 std::vector<std::string> given_compile_flags(const CLI::App& verb) {
   std::vector<std::string> given;
   const driver::Options options;
   driver::for_each_option(options, [&](const auto& one, const auto&) {
-    if (one.use.no_flag || one.use.for_artifact) return;
-    const std::string flag = driver::long_flag(one.name, one.use);
-    if (const CLI::Option* option = verb.get_option_no_throw(flag); option && option->count() > 0)
-      given.push_back(flag);
+    if (!one.use.for_artifact && is_given(verb, one.name, one.use))
+      given.push_back(driver::long_flag(one.name, one.use));
   });
+  return given;
+}
+
+std::vector<std::string> given_flags_after_import(const CLI::App& verb) {
+  std::vector<std::string> given;
+  const driver::Options options;
+  auto note = [&](const auto& one, const auto&) {
+    if (is_given(verb, one.name, one.use)) given.push_back(driver::long_flag(one.name, one.use));
+  };
+  driver::for_each_option_of(options.passes, note), driver::for_each_option_of(options.lower, note);
+  driver::for_each_option_of(options.run, note);
   return given;
 }
 

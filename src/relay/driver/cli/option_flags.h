@@ -21,6 +21,8 @@ Result<driver::Options> read_options(const OptionFlags& flags);
 
 // The flags on the command line, as "--target", that have no effect on an artifact, which is already compiled.
 std::vector<std::string> given_compile_flags(const CLI::App& verb);
+// The flags on the command line of everything after the import of the model.
+std::vector<std::string> given_flags_after_import(const CLI::App& verb);
 // The words that repeat these options, as {"-O", "2", "--strict"}, without files and shapes.
 std::vector<std::string> words_of(const OptionFlags& flags);
 

@@ -11,6 +11,7 @@
 #include "relay/driver/cli/outputs.h"
 #include "relay/driver/debug.h"
 #include "relay/driver/differences.h"
+#include "relay/driver/pjrt_run.h"
 #include "relay/driver/ready_model.h"
 #include "relay/input/array_text.h"
 #include "relay/input/files.h"
@@ -25,7 +26,7 @@ struct RunOptions : ModelOptions {
   std::string output, state;
   std::string executor = "compiled";
   bool no_cache = false, json = false;
-  std::vector<std::string> for_compiling;  // those specified
+  std::vector<std::string> for_compiling, after_import;  // those specified
 };
 using Json = nlohmann::ordered_json;
 }  // namespace
@@ -117,6 +118,67 @@ static Status run_debug(const RunOptions& options) {
   }
   print_message(format("the debug executor evaluated @main as written, one thread, nothing compiled: read {}, run {}",
                        milliseconds(model.ms), milliseconds(ms)));
+  return ok();
+}
+
+// The tensors that a PJRT plugin takes.
+static Result<std::vector<Tensor>> plugin_inputs(const std::vector<input::Port>& ports,
+                                                 const std::vector<runtime::Value>& values) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < values.size(); ++i)
+    for (const runtime::Value& leaf : spread(values[i])) {
+      if (!leaf.is_tensor())
+        return Diagnostic{DiagnosticKind::not_supported,
+                          format("input `{}` is {}, and a PJRT plugin takes tensors", ports[i].name, ports[i].str()),
+                          {},
+                          {},
+                          {},
+                          "leave out --target, to run the model on this machine's CPU"};
+      out.push_back(leaf.tensor());
+    }
+  return out;
+}
+
+// Refuses options of compilations and runs that Relay does itself.
+static Status check_plugin_options(const RunOptions& options) {
+  std::vector<std::string> idle;
+  for (const std::string& flag : options.after_import)
+    if (flag != "--target" && flag != "--state") idle.push_back(flag);
+  if (!options.state.empty()) idle.emplace_back("--state");
+  if (options.executor != "compiled") idle.emplace_back("--executor");
+  if (idle.empty()) return ok();
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("a PJRT plugin compiles and runs the program itself: {} would have no effect", join(idle, ", ")),
+      {},
+      {},
+      {},
+      "leave out one or the other"};
+}
+
+static Status run_on_plugin(const RunOptions& options, const std::string& plugin) {
+  RELAY_RETURN_IF_ERROR(check_plugin_options(options));
+  RELAY_ASSIGN(driver::Model model, load(options));
+  if (model.form == driver::ModelForm::Artifact)
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("{} is compiled already, and has no program for a PJRT plugin", options.model),
+                      {},
+                      {},
+                      {},
+                      "give the original model"};
+  RELAY_ASSIGN(const std::vector<input::Port> ports, input::input_ports(model.module));
+  RELAY_ASSIGN(const input::Inputs inputs, input::make_inputs(ports, {options.inputs, options.shapes()}, model.module));
+  for (const std::string& note : inputs.notes) print_message(note);
+  RELAY_ASSIGN(const std::vector<Tensor> tensors, plugin_inputs(ports, inputs.values));
+  RELAY_ASSIGN(driver::PjrtRun done, driver::pjrt_runner()(model.module, plugin, tensors));
+  std::vector<runtime::Value> values;
+  for (Tensor& result : done.results) values.push_back(runtime::Value::tensor(std::move(result)));
+  const Json about = {{"model", options.model},        {"executor", "pjrt"},
+                      {"device", done.device},         {"read_ms", model.ms},
+                      {"compile_ms", done.compile_ms}, {"run_ms", done.run_ms}};
+  RELAY_RETURN_IF_ERROR(finish(options, driver::result_names(model.output_names, values.size()), values, about));
+  print_message(format("on {}: read {}, compile {}, run {}", done.device, milliseconds(model.ms),
+                       milliseconds(done.compile_ms), milliseconds(done.run_ms)));
   return ok();
 }
 
@@ -218,6 +280,9 @@ static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
   if (!options.state.empty()) RELAY_RETURN_IF_ERROR(check_state(options));
+  const std::vector<std::string>& target = options.flags.texts.at("target");
+  if (const std::optional<std::string> plugin = driver::pjrt_plugin(target.empty() ? "" : target[0]))
+    return run_on_plugin(options, *plugin);
   if (options.executor == "debug") return run_debug(options);
   RELAY_RETURN_IF_ERROR(refuse_for_artifact(options.model, options.for_compiling));
   RELAY_ASSIGN(driver::Options compilation, compile_options(options));
@@ -300,7 +365,8 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
                             "  relay run list.relay --input 'l=expr:Cons(1, Nil)' --input n=3\n"
                             "  relay run rnn.onnx --donate h=h_out --state h.npz          a step; again for the next\n"
                             "  relay run tree.relay --executor aot                       functions as machine code\n"
-                            "  relay run tree.relay --executor debug                     the reference evaluator");
+                            "  relay run tree.relay --executor debug                     the reference evaluator\n"
+                            "  relay run model.onnx --target pjrt:./plugin.so            a device of XLA");
   std::shared_ptr<RunOptions> options = std::make_shared<RunOptions>();
   add_model(*verb, *options, "ONNX file, Relay program or artifact");
   add_compile_flags(*verb, options->flags);
@@ -326,6 +392,7 @@ void add_run(CLI::App& app, SelectedVerb& selected) {
   verb->add_flag("--no-cache", options->no_cache, "Compile without reading or writing the cache (see `relay cache`)");
   verb->callback([options, verb, &selected] {
     options->for_compiling = given_compile_flags(*verb);
+    options->after_import = given_flags_after_import(*verb);
     selected.run = [options] { return run(*options); };
   });
 }

@@ -6,9 +6,11 @@
 // the copies; its file describes the rules.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "relay/base/device_name.h"
 #include "relay/base/diagnostics.h"
@@ -28,13 +30,25 @@ const ir::Call* device_copy_of(const ir::Call& call);
 struct DevicePlacement {
   std::map<std::string, DeviceName> operators{};  // by name: all of its calls that are not inside on_device
   DeviceName otherwise{};                         // of values that nothing else places
+  // The reason why a device has no kernel for a call of an operator; empty if it has one. Null: it has all.
+  std::function<std::string(const ir::Call& call, const DeviceName& device)> refusal{};
   bool empty() const { return operators.empty() && otherwise.is_host(); }
+};
+
+// Calls of an operator that are placed on a device, and that the host computes.
+struct LeftToHost {
+  std::string name;  // of the operator
+  DeviceName device;
+  std::string reason;
+  int64_t calls = 0;
 };
 
 // Plans the copies of a typed program that is to be compiled: parameters and results of @main are in the host's memory,
 // and so are conditions. The types of new nodes are unset. Returns the same module if nothing is placed anywhere.
-// Errors are those of plan_devices, and kinds of devices for which there are no kernels.
-Result<ir::Module> place_on_devices(const ir::Module& module, const DevicePlacement& placement);
+// Errors are those of plan_devices, and kinds of devices without kernels. The host computes calls that a device
+// refuses, and those whose results have sizes that depend on values: `left` gets them, if it is not null.
+Result<ir::Module> place_on_devices(const ir::Module& module, const DevicePlacement& placement,
+                                    std::vector<LeftToHost>* left = nullptr);
 
 // Inserts the copies (plan_devices.cpp).
 Result<ir::Module> plan_copies(const ir::Module& module, const DeviceName& otherwise);

@@ -74,12 +74,15 @@ class Marks {
     }
     return out;
   }
+  std::vector<LeftToHost> left() { return std::move(left_); }
 
  private:
   // Calls that the program places itself.
   void find_placed(const Expr& e) {
     const Call* on = call_of(e, "on_device");
-    if (on && attribute<bool>(*on, "constrain_body", true)) placed_.insert(on->args[0].get());
+    if (!on || !attribute<bool>(*on, "constrain_body", true)) return;
+    const Result<std::optional<DeviceName>> device = device_of(attribute<std::string>(*on, "virtual_device", ""), {});
+    placed_[on->args[0].get()] = device ? device->value_or(DeviceName()) : DeviceName();
   }
 
   // Constants, and calls that later passes may fold to one. Children are visited first.
@@ -91,16 +94,39 @@ class Marks {
     if (computes || is_constant(e)) foldable_.insert(e.get());
   }
 
-  // The device of an operator's calls, for those that the program does not place; null if any. The host reads the sizes
-  // of results that depend on values, so it computes these operators.
-  const DeviceName* device_of_operator(const Expr& before) const {
+  // The device of an operator's calls, for those that the program does not place; null if any. The host computes calls
+  // that their device cannot compute.
+  const DeviceName* device_of_operator(const Expr& before) {
     const Call* c = as<Call>(before);
     const Op* op = c ? as<Op>(c->callee) : nullptr;
-    static const DeviceName host_name{};
-    if (op && op->def->shape) return &host_name;
-    if (!op || placed_.contains(before.get())) return nullptr;
+    if (!op || call_of(before, "on_device") || device_copy_of(*c)) return nullptr;
+    const DeviceName* placed = placed_.find(before.get());
     const auto found = placement_.operators.find(op->name);
-    return found == placement_.operators.end() ? nullptr : &found->second;
+    const DeviceName* mapped = found == placement_.operators.end() ? nullptr : &found->second;
+    static const DeviceName host_name{};
+    const DeviceName& wanted = placed ? *placed : mapped ? *mapped : placement_.otherwise;
+    if (const std::string reason = refusal(*c, wanted); !reason.empty()) {
+      if (!foldable_.contains(before.get())) note_left(op->name, wanted, reason);
+      return &host_name;
+    }
+    if (op->def->shape) return &host_name;
+    return placed ? nullptr : mapped;
+  }
+
+  // The reason why a device cannot compute a call of an operator; empty if it can.
+  std::string refusal(const Call& call, const DeviceName& device) const {
+    if (device.is_host()) return "";
+    if (as<Op>(call.callee)->def->shape) return "the host reads the sizes of its results, which depend on values";
+    return placement_.refusal ? placement_.refusal(call, device) : "";
+  }
+
+  void note_left(const std::string& name, const DeviceName& device, const std::string& reason) {
+    for (LeftToHost& one : left_)
+      if (one.name == name && one.device == device && one.reason == reason) {
+        ++one.calls;
+        return;
+      }
+    left_.push_back({name, device, reason, 1});
   }
 
   // A child of any node. Parameters of @main are on the host, and so are constants that code over values uses.
@@ -115,7 +141,7 @@ class Marks {
     return wanted->empty() ? given : mark(given, *wanted, Fixes::Result);
   }
 
-  Expr with_marks(const Expr& before, const Expr& now) const {
+  Expr with_marks(const Expr& before, const Expr& now) {
     const Call* c = as<Call>(now);
     const bool is_kernel = c && (c->callee->kind == ExprKind::Op || is_closed(c->callee));
     const DeviceName* device = device_of_operator(before);
@@ -190,7 +216,9 @@ class Marks {
 
   const Module& module_;
   const DevicePlacement& placement_;
-  NodeSet placed_, foldable_;
+  NodeSet foldable_;
+  NodeMap<DeviceName> placed_;
+  std::vector<LeftToHost> left_;
   NodeMap<std::string> params_;  // the tensors among those of @main: the devices that its attributes give them, or ""
 };
 
@@ -267,10 +295,12 @@ bool uses_devices(const Module& module) {
   return found;
 }
 
-Result<Module> place_on_devices(const Module& module, const DevicePlacement& placement) {
+Result<Module> place_on_devices(const Module& module, const DevicePlacement& placement, std::vector<LeftToHost>* left) {
   if (placement.empty() && !uses_devices(module)) return module;
   RELAY_ASSIGN(const Module opened, open_annotated_groups(module));
-  RELAY_ASSIGN(const Module planned, plan_copies(Marks(opened, placement).run(), placement.otherwise));
+  Marks marks(opened, placement);
+  RELAY_ASSIGN(const Module planned, plan_copies(marks.run(), placement.otherwise));
+  if (left) *left = marks.left();
   if (const auto main = planned.functions.find(main_function); main != planned.functions.end())
     RELAY_RETURN_IF_ERROR(check_outer_values(*main->second));
   RELAY_RETURN_IF_ERROR(check_kinds(planned));
