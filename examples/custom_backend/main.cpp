@@ -30,7 +30,8 @@ static Status run() {
   RELAY_ASSIGN(driver::Compiled usual, driver::compile(module, options));
 
   const std::shared_ptr<codegen::Backend> backend = cc_backend();
-  RELAY_ASSIGN(const ir::Module typed, driver::before_passes(module, options));
+  std::vector<std::string> notes;
+  RELAY_ASSIGN(const ir::Module typed, driver::before_passes(module, options, notes));
   RELAY_ASSIGN(const ir::Module better, driver::optimise(typed, options));
   RELAY_ASSIGN(const build::LoweredProgram lowered,
                driver::lower_program(better, build::entry_of(typed), options, backend));

@@ -13,7 +13,7 @@ from .intake import Intake
 from .problems import Refused
 from .settings import Settings
 
-_REST = 1.0  # seconds for the rest of a body that nobody needs
+_REST = 1.0  # seconds for the rest of a body that is not needed
 
 
 class ReadsTheRest:

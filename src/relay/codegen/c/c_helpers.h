@@ -28,8 +28,8 @@ class CHelpers {
   std::string bits_of(DType t);                      // of a float or double: uint32_t or uint64_t
   std::string from_bits(DType t);                    // and back
   std::string multiply_add(DType t);                 // of three values: a * b + c; one rounding if RELAY_FMA is defined
-  // The nearest integer to a float, halves to even, plus an int32_t of at most 20 bits; saturated, and 0 for NaN. `t` has
-  // at most 16 bits.
+  // The nearest integer to a float, halves to even, plus an int32_t of at most 20 bits; saturated, and 0 for NaN. `t`
+  // has at most 16 bits.
   std::string nearest(DType t);
   // The function of pointers to `products` bytes of each type and an int32_t: adds their products to that.
   std::string dot(DType left, DType right, size_t products);

@@ -282,8 +282,8 @@ bool has_wasm_threads(const TargetDesc& target) {
 }
 
 static std::vector<std::string> link_arguments(const WasmProgram& program, int64_t bytes, bool threads) {
-  std::vector<std::string> out = {"--no-entry",    "--gc-sections", "--strip-all",
-                                  "--stack-first", "-z",            format("stack-size={}", wasm_stack_bytes)};
+  std::vector<std::string> out = {
+      "--no-entry", "--gc-sections", "--strip-all", "--stack-first", "-z", format("stack-size={}", wasm_stack_bytes)};
   std::vector<std::string> exports = {wasm_prepare, wasm_run};
   if (threads) {
     const int64_t of_threads = wasm_most_workers * (wasm_stack_bytes + program.scratch_bytes + block_alignment);

@@ -119,8 +119,7 @@ void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
       machine::fastest_instruction(*draft.target, data, weight, r->dtype, machine::Registers::Tile);
   if (!tiles.instruction || f.k.extent->ivalue % tiles.instruction->products != 0) return;
   const int64_t products = tiles.instruction->products;
-  const TileSteps steps =
-      tile_steps(draft, *r, f.data.fact, f.k.var->name, f.k.extent->ivalue / products, products);
+  const TileSteps steps = tile_steps(draft, *r, f.data.fact, f.k.var->name, f.k.extent->ivalue / products, products);
   const std::optional<TileShape> shape =
       tile_shape(draft, r, f.data.fact, f.weight.fact, steps.axis, steps.count, tiles.instruction);
   const double lanes = static_cast<double>(draft.lanes(r->dtype)),
@@ -241,7 +240,8 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   const StageFacts facts = facts_of(r, draft.expanded(r));
   const std::optional<Form> found = form_of(draft, r, facts);
   if (!found)
-    return multiply_computed(draft, r, facts) || multiply_widened(draft, r, facts) || subtract_after_sum(draft, r, facts);
+    return multiply_computed(draft, r, facts) || multiply_widened(draft, r, facts) ||
+           subtract_after_sum(draft, r, facts);
   const Form& f = *found;
   Exprs data, weight;
   const Expr k = scalar::var(f.k.var->name);
