@@ -5,9 +5,8 @@
 namespace relay::target {
 
 // Processors without vectors, for C projects: a vector is one float32. The vectors of Cortex-M55 add products of bytes;
-// for the rest, C compilers use them. Their clocks are those of common boards, and
-// their rates those of the reference manuals (Arm DDI 0403, DDI 0489: VFMA 3 cycles on Cortex-M4, VDIV and VSQRT 14);
-// none is measured.
+// for the rest, C compilers use them. Clocks are those of common boards, and rates those of the reference manuals (Arm
+// DDI 0403, DDI 0489: VFMA 3 cycles on Cortex-M4, VDIV and VSQRT 14); none is measured.
 #define RELAY_SCALAR_CORE(fma, ghz) 4, fma, ghz, 14, 14, 60, 60, 60, 240, 16, 256, 512, 1, 0.5, 0.3
 
 // Unmeasured figures: those of a mid-range core. Only vectors, registers and multiply-adds matter here.
