@@ -434,13 +434,44 @@ class PartialEvaluator {
     inner->parent = made_in;
     if (self && self->self) inner->values[self->self.get()] = {nullptr, self};
     for (size_t i = 0; i < args.size(); ++i) inner->values[f->params[i].get()] = args[i];
-    for (size_t i = 0; i < f->type_params.size() && i < e.type_args.size(); ++i)
-      inner->types.push_back({f->type_params[i], substituted(e.type_args[i], env)});
+    inner->types = types_of_call(*f, e, env);
     inner->is_generic = !f->type_params.empty() || mentions_sizes(f->type);
     const Partial result = body(f->body, inner, out);
     --active_[f.get()];
     --depth_;
     return result;
+  }
+
+  // The types that a function's type variables stand for. A call through a variable whose type has none states none:
+  // they follow from the types of the arguments and of the result.
+  static std::vector<TypeBinding> types_of_call(const Function& f, const Call& e, const Env& env) {
+    std::vector<TypeBinding> out;
+    for (size_t i = 0; i < f.type_params.size() && i < e.type_args.size(); ++i)
+      out.push_back({f.type_params[i], substituted(e.type_args[i], env)});
+    if (!out.empty() || f.type_params.empty()) return out;
+    for (size_t i = 0; i < f.params.size() && i < e.args.size(); ++i)
+      bind_types(f.params[i]->type, substituted(e.args[i]->type, env), f.type_params, out);
+    bind_types(f.body->type, substituted(e.type, env), f.type_params, out);
+    return out;
+  }
+  static void bind_types(const Type& generic, const Type& used, const Types& vars, std::vector<TypeBinding>& out) {
+    if (!generic || !used) return;
+    auto is_same = [&](const Type& var) { return var == generic; };
+    if (std::ranges::any_of(vars, is_same)) {
+      if (std::ranges::none_of(out, is_same, &TypeBinding::var)) out.push_back({generic, used});
+      return;
+    }
+    if (generic->kind != used->kind) return;
+    const Types inner = parts_of(generic), others = parts_of(used);
+    for (size_t i = 0; i < inner.size() && i < others.size(); ++i) bind_types(inner[i], others[i], vars, out);
+  }
+  static Types parts_of(const Type& type) {
+    if (const TupleType* tuple = as<TupleType>(type)) return tuple->fields;
+    if (const TypeCall* call = as<TypeCall>(type)) return call->args;
+    if (const RefType* reference = as<RefType>(type)) return {reference->value};
+    Types out;
+    if (const FuncType* f = as<FuncType>(type)) out = f->args, out.push_back(f->result);
+    return out;
   }
 
   static constexpr int max_deep = 500;  // nested functions, branches and clauses
