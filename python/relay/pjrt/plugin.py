@@ -243,7 +243,7 @@ def _table_of(path: str) -> tuple[ctypes.CDLL, interface.Api]:
     try:
         get = library.GetPjrtApi
     except AttributeError:
-        raise bad_option(f"{path} is not a PJRT plugin: it has no function GetPjrtApi", _WANTED) from None
+        raise bad_option(f"{path} is not a PJRT plugin: the function GetPjrtApi is missing", _WANTED) from None
     get.restype, get.argtypes = ctypes.POINTER(interface.Api), ()
     found = get()
     if not found:

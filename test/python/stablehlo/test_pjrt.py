@@ -209,7 +209,7 @@ def test_plugins_of_other_versions(changed, problem, tmp_path):
 def test_a_library_that_is_no_plugin(tmp_path):
     library = tmp_path / "plugin.so"
     subprocess.run(["cc", "-shared", "-x", "c", "-", "-o", library], input="int one = 1;", text=True, check=True)
-    with pytest.raises(relay.CompileError, match="is not a PJRT plugin: it has no function GetPjrtApi"):
+    with pytest.raises(relay.CompileError, match="is not a PJRT plugin: the function GetPjrtApi is missing"):
         relay.pjrt.load(library)
 
 
