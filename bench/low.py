@@ -186,6 +186,7 @@ def page(kept, load):
     missing = [name for name in NAMES if name not in kept["networks"]]
     if missing:
         lines += ["", f"Not measured yet: {', '.join(missing)}."]
+    crashes = ' "crashed": the engine ended itself on this network.' if any(low.get("crashed") for low in rows) else ""
     programs = ""
     if "programs" in kept:
         programs = f"""
@@ -204,7 +205,7 @@ The engines take turns in short bursts on the same input, each in its own proces
 "best / Relay" is the best peer's time over ours, as the median over the rounds. The columns of float32 are the same
 network before it was quantised, measured with it. Rows of bf16x3 are `--precision bf16x3`, next to peers in float32.
 Peers: {", ".join(versions)}. ONNX Runtime has all graph optimisations on; OpenVINO is
-set to LATENCY with one stream, and INFERENCE_PRECISION_HINT is f32, or bf16 in rows of bf16.
+set to LATENCY with one stream, and INFERENCE_PRECISION_HINT is f32, or bf16 in rows of bf16.{crashes}
 {run.busy(load)}
 {chr(10).join(summary(rows))}
 

@@ -80,15 +80,22 @@ class BenchError(Exception):
     pass
 
 
+CRASH = re.compile(r"error\[R0504\]: (\S+) cannot be measured: it crashed")
+
+
 def measure(name, what, peers, threads, seconds):
-    """The output of `relay bench WHAT`: an entry for each thread count."""
+    """The output of `relay bench WHAT`: an entry for each thread count. A peer that crashes is left out and named."""
     command = [RELAY, "bench", *what, "--vs", ",".join(peers), "--json"]
     command += ["--threads", ",".join(map(str, threads)), "--time", str(seconds)]
     for given in networks.relay_inputs(name):
         command += ["--input", given]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
-        raise BenchError(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
+        crash = CRASH.search(result.stderr)
+        if not crash or len(peers) == 1:
+            raise BenchError(f"{' '.join(map(str, command))} failed:\n{result.stderr}")
+        rest = measure(name, what, [peer for peer in peers if peer != crash[1]], threads, seconds)
+        return [entry | {"crashed": [crash[1], *entry.get("crashed", [])]} for entry in rest]
     return [entry | {"model": name} for entry in json.loads(result.stdout)]
 
 
@@ -242,9 +249,9 @@ def engines_of(rows):
 
 
 def cells(row, engines, text):
-    """A cell for relay and for each engine; "-" if the engine was not measured."""
-    found = {p["engine"]: p for p in row["peers"]}
-    return [text(row["relay"])] + [text(found[e]) if e in found else "-" for e in engines]
+    """A cell for relay and for each engine: "crashed", or "-" if the engine was not measured."""
+    found = {p["engine"]: text(p) for p in row["peers"]} | dict.fromkeys(row.get("crashed", []), "crashed")
+    return [text(row["relay"])] + [found.get(e, "-") for e in engines]
 
 
 def rounds(row):

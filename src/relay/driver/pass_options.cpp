@@ -17,6 +17,13 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   const bool on_tiles = tiles && !tiles->in_vectors;  // lower/rules/narrow/computed.cpp
   out["fake_quantization_to_integer.products"] =
       int64_t{on_tiles || products > lower::surely_more * target.fma_per_cycle};
+  const machine::Instruction* short_tiles = machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(),
+                                                                         DType::float32(), machine::Registers::Tile)
+                                                .instruction;
+  const bool has_rows = options.passes.opt_level > 0 && short_tiles && !short_tiles->in_vectors;
+  if (!has_rows) out["rows_of_pixels.most_channels"] = int64_t{0};
+  if (out.contains("to_mixed_precision.dtype") && std::get<std::string>(out["to_mixed_precision.dtype"]) == "bfloat16")
+    out["to_mixed_precision.rows"] = int64_t{has_rows};
   return out;
 }
 

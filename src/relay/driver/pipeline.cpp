@@ -30,6 +30,7 @@ static const LevelledPass steps[] = {
     {"propagate_constants", 1},   // weights that functions pass on are constants at their uses
     {"plain_layouts", 1},         // drops requested layouts: lowering chooses them
     {"to_mixed_precision", 0, Mode::Inference, {Precision::BFloat16, Precision::Float16}},
+    {"rows_of_pixels", 1, Mode::Inference},                // the first convolution of a network in bfloat16
     {"fake_quantization_to_integer", 2, Mode::Inference},  // dequantise, convolve, quantise becomes integer work
     {"fold_constant", 1},                                  // work that depends on weights only is done now
     {"simplify_expr", 2},                                  // x * 1, transpose of transpose, a reshape of a reshape, ...

@@ -168,6 +168,29 @@ TEST(Tiles, Bfloat16IsInItsClass) {
   }
 }
 
+// An image of three channels becomes rows of numbers (rows_of_pixels). Infinities stay in the windows that read them.
+TEST(Tiles, ImagesOfThreeChannels) {
+  Options options = with_tiles();
+  options.passes.precision = Precision::BFloat16;
+  const codegen::AmxEmulator emulator;
+  const Network network{
+      "first convolution", {1, 3, 19, 37}, {{16, 3, 7, 7}}, "nn.conv2d(%x, %w0, strides=[2, 2], padding=[3, 2, 1, 3])"};
+  const build::LoweredProgram program = lowered(network, options);
+  ASSERT_NE(schedules_of(program).find(" tiles\n"), std::string::npos) << schedules_of(program);
+  Tensor x = values(network.input, 37);
+  const Tensor got = run(program, options.lower.target, x);
+  EXPECT_LT(largest_difference(got, evaluated(network, x)), 0.02);  // of bfloat16's 8 bits
+  x.mutable_span<float>()[20] = std::numeric_limits<float>::infinity();
+  const Tensor beyond = run(program, options.lower.target, x);
+  ASSERT_EQ(beyond.shape(), (std::vector<int64_t>{1, 16, 9, 18}));
+  for (int64_t i = 0; i < beyond.elements(); ++i) {
+    const int64_t row = i / 18 % 9, column = i % 18;
+    const bool reads = row * 2 <= 3 && column * 2 - 2 <= 20 && column * 2 + 4 >= 20;
+    EXPECT_EQ(!std::isfinite(beyond.at(i)), reads) << i;
+    if (!reads) EXPECT_EQ(beyond.at(i), got.at(i)) << i;
+  }
+}
+
 // float32 products from three bfloat16 parts (split_contractions): as exact as sums of float32, and an infinity stays in
 // its row.
 TEST(Tiles, Float32FromParts) {

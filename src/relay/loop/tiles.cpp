@@ -343,12 +343,15 @@ class Builder {
     const size_t along = is_right ? column : p.group;
     const std::optional<NestPlace> first = load_of(numbers[0], p.nest);
     bool good = first && !first->origin.empty() && !is_tile(*first->source);
-    for (size_t k = 1; good && k < numbers.size(); ++k) {  // neighbours in the last dimension
+    size_t last = 0;  // the last dimension, but for those of one element
+    for (size_t d = 0; good && d < first->origin.size(); ++d)
+      if (!scalar::is_int(static_cast<const Buffer&>(*first->source).shape[d], 1)) last = d;
+    for (size_t k = 1; good && k < numbers.size(); ++k) {  // neighbours in that dimension
       const std::optional<NestPlace> next = load_of(numbers[k], p.nest);
       good = next && next->source == first->source && next->steps == first->steps;
       for (size_t d = 0; good && d < first->origin.size(); ++d)
         good = scalar::is_int(scalar::simplify(next->origin[d] - first->origin[d], p.nest.bounds),
-                              d + 1 == first->origin.size() ? static_cast<int64_t>(k) : 0);
+                              d == last ? static_cast<int64_t>(k) : 0);
     }
     if (!good || !scalar::is_int(first->stride(is_right ? p.row : p.column), 0) ||
         (!for_warps_ && !scalar::is_int(first->stride(along), p.numbers))) {
@@ -362,7 +365,7 @@ class Builder {
                                   {scalar::imm(rows), scalar::imm(groups), scalar::imm(p.numbers)}, Scope::Tile);
     const Expr r = scalar::var("r"), q = scalar::var("q"), k = scalar::var("p");
     Exprs at = renamed(numbers[0]->args, {{p.nest.vars[row], r}, {p.nest.vars[along], q}});
-    at.back() = at.back() + k;
+    at[last] = at[last] + k;
     loads.push_back(for_(r, scalar::imm(0), scalar::imm(rows), ForKind::Tile,
                          for_(q, scalar::imm(0), scalar::imm(groups), ForKind::Tile,
                               for_(k, scalar::imm(0), scalar::imm(p.numbers), ForKind::Tile,

@@ -122,6 +122,16 @@ Diagnostic ExternalEngine::failed(const std::string& what) const {
   return failure(format("{} cannot be measured: {}", name_, what));
 }
 
+// Waits for the end of the process, which has closed its stdout.
+Diagnostic ExternalEngine::ended() {
+  int status = 0;
+  waitpid(std::exchange(pid_, -1), &status, 0);
+  if (!WIFSIGNALED(status)) return failed("it ended; its own message is above");
+  Diagnostic crash = failed(format("it crashed ({})", strsignal(WTERMSIG(status))));
+  crash.help = "the fault is in that engine: measure without it";
+  return crash;
+}
+
 // A line of its stdout; fails after `seconds` without one.
 Result<std::string> ExternalEngine::read_line(int seconds) {
   while (pending_.find('\n') == std::string::npos) {
@@ -129,7 +139,7 @@ Result<std::string> ExternalEngine::read_line(int seconds) {
     if (poll(&ready, 1, seconds * 1000) <= 0) return failed("it does not answer");
     char buffer[65536];
     ssize_t count = read(out_, buffer, sizeof buffer);
-    if (count <= 0) return failed("it ended; its own message is above");
+    if (count <= 0) return ended();
     pending_.append(buffer, static_cast<size_t>(count));
   }
   size_t end = pending_.find('\n');
@@ -169,7 +179,7 @@ Result<ExternalEngine> ExternalEngine::start(const ExternalEngineOptions& option
 Result<std::vector<double>> ExternalEngine::run(double seconds) {
   kill(pid_, SIGCONT);
   std::string request = format("{:.6f}\n", seconds);
-  if (write(in_, request.data(), request.size()) != static_cast<ssize_t>(request.size())) return failed("it has ended");
+  if (write(in_, request.data(), request.size()) != static_cast<ssize_t>(request.size())) return ended();
   RELAY_ASSIGN(std::string line, read_line(120 + static_cast<int>(seconds)));
   kill(pid_, SIGSTOP);
   Json times = Json::parse(line, nullptr, false);

@@ -50,6 +50,7 @@ class ExternalEngine {
   ExternalEngine() = default;
   Result<std::string> read_line(int seconds);
   Diagnostic failed(const std::string& what) const;
+  Diagnostic ended();
 
   pid_t pid_ = -1;
   int in_ = -1, out_ = -1;  // its stdin, its stdout

@@ -211,6 +211,17 @@ def test_a_program_of_pytorch_with_other_sizes_is_not_compared(net_file, tmp_pat
     assert '"rms_error": null' in done.stdout and "inf" not in done.stdout
 
 
+def test_an_engine_that_crashes_is_named(net_file, tmp_path):
+    (tmp_path / "python").write_text("#!/bin/sh\nkill -SEGV $$\n")
+    (tmp_path / "python").chmod(0o755)
+    environment = {**os.environ, "RELAY_PYTHON": str(tmp_path / "python")}
+    how = [PROGRAM, "bench", net_file, "--time", "0.05", "--vs", "onnxruntime"]
+    done = subprocess.run(how, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    assert "onnxruntime cannot be measured: it crashed (Segmentation fault)" in done.stderr
+    assert "measure without it" in done.stderr
+
+
 # --- ways out ---------------------------------------------------------------------------------------------------------
 
 

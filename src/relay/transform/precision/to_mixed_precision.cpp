@@ -23,6 +23,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/precision/rows_of_pixels.h"
 #include "relay/transform/typed.h"
 
 namespace relay::transform {
@@ -136,7 +137,8 @@ class MixedPrecision {
     const TensorType* data = as<TensorType>(call.args[0]->type);
     const size_t at = attribute<std::string>(call, "data_layout", "NCHW").find('C');
     return data && at < data->shape.size() && scalar::is_int(data->shape[at]) &&
-           data->shape[at]->ivalue < context_.count("to_mixed_precision.least_channels");
+           data->shape[at]->ivalue < context_.count("to_mixed_precision.least_channels") &&
+           !(context_.flag("to_mixed_precision.rows") && can_be_rows(call));
   }
 
   // True if a float among the arguments has the short type, and the others are constants or have it too.

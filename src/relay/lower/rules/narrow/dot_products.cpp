@@ -132,7 +132,7 @@ std::vector<te::Axis> axes_of_groups(ScheduleDraft& draft, const te::Tensor& r, 
   std::vector<te::Axis> out;
   for (const te::Axis& k : r->reduce_axes) {
     if (!scalar::is_int(k.extent) || scalar::is_int(k.extent, 1)) continue;
-    const int in_data = plain_dim(f.data.fact, k.var->name);
+    const int in_data = dim_of_steps(f.data.fact, k.var->name, 1);
     if (in_data >= 0 && in_data == contiguous_dim(*f.data.fact.tensor, draft.layout(f.data.fact.tensor)))
       out.push_back(k);
   }
@@ -163,7 +163,7 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   for (const te::Axis& k : r->reduce_axes)
     if (!scalar::is_int(k.extent, 1) && plain_dim(f.weight.fact, k.var->name) < 0) return std::nullopt;
   for (const te::Axis& k : axes)
-    if (fits(k.extent->ivalue, products)) f.k = k;
+    if (fits(k.extent->ivalue, products) && dim_of_steps(f.data.fact, k.var->name, products) >= 0) f.k = k;
   if (f.k.var && f.choice.rated.instruction && f.choice.rated.instruction->short_sums) {
     const auto value = draft.values.find(f.weight.fact.tensor->name);
     const te::TensorNode& weight = *f.weight.fact.tensor;

@@ -49,6 +49,20 @@ int plain_dim(const LoadFact& load, const std::string& axis) {
   return found;
 }
 
+int dim_of_steps(const LoadFact& load, const std::string& axis, int64_t products) {
+  int found = -1;
+  for (size_t d = 0; d < load.coefficients.size(); ++d) {
+    const auto& of = load.coefficients[d];
+    if (!of) return -1;
+    if (!of->count(axis)) continue;
+    if (found >= 0 || of->at(axis) != 1) return -1;
+    for (const auto& [other, by] : *of)
+      if (other != axis && by % products != 0) return -1;
+    found = static_cast<int>(d);
+  }
+  return found;
+}
+
 Expr number_of_step(const Expr& load, const te::Axis& k, const Expr& step, int64_t products, int64_t i) {
   const Expr at = step * products + i, number = scalar::substitute(load, {{k.var, at}});
   const int64_t rest = k.extent->ivalue % products;

@@ -16,6 +16,9 @@ std::optional<Narrow> narrow_factor(const Expr& e, const std::vector<LoadFact>& 
 
 // The dimension whose index is the plain axis; -1 if none.
 int plain_dim(const LoadFact& load, const std::string& axis);
+// The dimension along which the load moves by one element with the axis, and by whole steps of `products` with all
+// other axes, such as a window along a row of pixels; -1 if there is none.
+int dim_of_steps(const LoadFact& load, const std::string& axis, int64_t products);
 
 // True if steps of `products` pay. A last step that lacks some costs about two others: a 1 x 1 convolution of 6
 // bytes takes 80 us with it and 67 us by multiply-adds, a product of 13 bytes 20 us and 43 us (Zen 4).
