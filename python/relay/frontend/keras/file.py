@@ -71,21 +71,19 @@ def opened(name: str, content: bytes | None):
 
 
 _CHECK = pathlib.Path(__file__).parents[2] / "tools" / "hdf5_check.py"
-_SECONDS, _BYTES_A_SECOND = 10, 4 << 20  # how long HDF5 may take
+_SECONDS, _BYTES_A_SECOND = 10, 4 << 20  # the processor time that HDF5 may take
 
 
 def _try_elsewhere(name: str, file) -> None:
     """Reads an HDF5 file in a process of its own first: HDF5 does not end, or crashes, on some damaged files."""
     content = None if isinstance(file, io.BufferedReader) else file.getvalue()
     size = os.fstat(file.fileno()).st_size if content is None else len(content)
-    command = [sys.executable, "-P", str(_CHECK), "-" if content is not None else file.name]
+    source, seconds = "-" if content is not None else file.name, _SECONDS + size / _BYTES_A_SECOND
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    try:
-        done = subprocess.run(
-            command, input=content, capture_output=True, env=environment, timeout=_SECONDS + size / _BYTES_A_SECOND
-        )
-    except subprocess.TimeoutExpired as error:
-        raise corrupt(f"{name} is damaged: HDF5 does not finish reading it") from error
+    command = [sys.executable, "-P", str(_CHECK), source, str(seconds)]
+    done = subprocess.run(command, input=content, capture_output=True, env=environment)
+    if done.returncode == -signal.SIGXCPU:
+        raise corrupt(f"{name} is damaged: HDF5 does not finish reading it")
     if done.returncode < 0:
         raise corrupt(f"{name} is damaged: HDF5 crashes when it reads it ({signal.Signals(-done.returncode).name})")
 
