@@ -55,6 +55,11 @@ const std::vector<Network> integer_networks = {
      {{32, 4, 7, 7}},
      "nn.conv2d(" RELAY_U8("%x") ", " RELAY_S8(
          "%w0") ", strides=[2, 2], padding=[3, 3], channels=32, kernel_size=[7, 7], out_dtype=\"int32\")"},
+    {"joined lines",  // so that rows go on in the next one
+     {2, 64, 8, 8},
+     {{128, 64, 3, 3}},
+     "nn.relu(nn.conv2d(" RELAY_U8("nn.max_pool2d(%x, pool_size=[2, 2])") ", " RELAY_S8(
+         "%w0") ", padding=[1, 1], channels=128, kernel_size=[3, 3], out_dtype=\"int32\"))"},
     {"computed factors",
      {3, 32, 64},
      {},
@@ -74,6 +79,11 @@ const std::vector<Network> float_networks = {
      {21, 96},
      {{35, 96}},
      "nn.relu(nn.dense(" RELAY_BF16("%x") ", " RELAY_BF16("%w0") ", out_dtype=\"float32\"))"},
+    {"bfloat16, joined lines",  // of an image that the residual reads too
+     {1, 128, 8, 8},
+     {{128, 128, 3, 3}},
+     "%0 = nn.max_pool2d(" RELAY_BF16("%x") ", pool_size=[2, 2]); nn.conv2d(%0, " RELAY_BF16(
+         "%w0") ", padding=[1, 1], out_dtype=\"float32\") + cast(%0, dtype=\"float32\")"},
     {"bfloat16, computed factors",
      {2, 48, 32},
      {},
@@ -234,6 +244,19 @@ TEST(Tiles, AreChosenWhereTheyAreFaster) {
     options.lower.target = *find_target(target);
     EXPECT_EQ(schedules_of(lowered(integer_networks[0], options)).find(" tiles\n"), std::string::npos) << target;
   }
+}
+
+// Only those of small images: 14 rows of 16 are used without it.
+TEST(Tiles, LinesAreJoined) {
+  const Options options = with_tiles();
+  for (const std::vector<Network>& networks : {integer_networks, float_networks})
+    for (const Network& network : networks)
+      EXPECT_EQ(schedules_of(lowered(network, options)).find(" yx/32 ") != std::string::npos,
+                std::string_view(network.name).ends_with("joined lines"))
+          << network.name;
+  Network large = *std::ranges::find(integer_networks, std::string_view("joined lines"), &Network::name);
+  large.input = {1, 64, 15, 15};
+  EXPECT_EQ(schedules_of(lowered(large, options)).find(" yx/"), std::string::npos);
 }
 
 int count(const std::string& text, const std::string& word) {

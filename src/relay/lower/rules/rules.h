@@ -124,6 +124,7 @@ struct TileShape {
   std::string x{}, y{};  // rows of the tiles; the axis around it, or ""
   std::string n{}, k{};  // columns; the products, in groups
   int64_t rows = 1;      // along x, in a tile
+  int64_t pitch = 0;     // of the lines along y that are joined, so that x goes on in the next one; 0: they are not
   int64_t steps = 1;     // groups of k, in a tile
   int64_t across_x = 1;  // tiles of sums that are computed at once: along x, y and n
   int64_t across_y = 1, across_n = 1;

@@ -39,6 +39,13 @@ struct TileSteps {
 TileSteps tile_steps(const ScheduleDraft& draft, const te::TensorNode& sum, const LoadFact& data, const std::string& k,
                      int64_t groups, int64_t products);
 
+// The distance of two lines of the image that `data` reads along y and x, in pixels, if its lines can be joined
+// (join_lines.cpp); else 0.
+int64_t joined_lines(const ScheduleDraft& draft, const LoadFact& data, const std::string& y, const std::string& x);
+// Joins them. Returns the name of the sum's axis for both.
+std::string join_lines(ScheduleDraft& draft, const te::Tensor& sum, const LoadFact& data, const std::string& y,
+                       const std::string& x);
+
 // Multiplies two computed factors on tile registers (computed.cpp). Returns false if this does not pay.
 bool multiply_computed(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
 

@@ -20,10 +20,12 @@
 // adjacent too: seven of them for 7 x 7.
 //
 // Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
-// run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
-// Weights come outermost: a block of them stays in cache for all rows. The next block is fetched meanwhile, if the rows
-// are few (`prefetch weight n/32`): by each block of rows a part. A factor that is computed is stored in groups
-// by another kernel (computed.cpp), and each product of a batch has its own.
+// run of channels of one pixel. Lines that are much shorter than a tile are joined (join_lines.cpp).
+//
+// Weights are packed so that a step reads the two tiles from one contiguous stream. They come outermost: a block of
+// them stays in cache for all rows. The next block is fetched meanwhile, if the rows are few (`prefetch weight n/32`):
+// by each block of rows a part. A factor that is computed is stored in groups by another kernel (computed.cpp), and each
+// product of a batch has its own.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
@@ -139,6 +141,8 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
   // insertions of the second row of data into a register.
   constexpr double reached_in_vectors = 0.8;
   constexpr int64_t across_in_vectors = 4, across_on_tiles = 2;
+  constexpr int64_t most_joined = 128;  // results of an image whose lines are joined: 16 KiB for two tiles of columns
+  constexpr int64_t least_blocks = 8;   // of columns, among which threads divide such an image
   const double reached = instruction->in_vectors ? reached_in_vectors : reached_on_tiles;
   const int64_t most_across = instruction->in_vectors ? across_in_vectors : across_on_tiles;
   TileShape t{instruction};
@@ -167,8 +171,17 @@ std::optional<TileShape> tile_shape(const ScheduleDraft& draft, const te::Tensor
   const double rate = machine::fastest_instruction(*draft.target, instruction->left, instruction->right,
                                                    instruction->sum, machine::Registers::Tile)
                           .multiply_adds_per_cycle();
-  t.multiply_adds_per_cycle = reached * rate * used(x, tiles * most_rows) * used(n, columns) *
-                              static_cast<double>(t.steps) / instruction->steps;
+  double used_rows = used(x, tiles * most_rows);
+  const int64_t pitch = t.y.empty() || instruction->in_vectors ? 0 : joined_lines(draft, data, t.y, t.x),
+                joined = (y - 1) * pitch + x, joined_tiles = (joined + most_rows - 1) / most_rows;
+  // A few tiles less do not pay for the results that are not read, and for tasks that are whole images.
+  if (pitch > 0 && joined <= most_joined && 4 * joined_tiles <= 3 * y * tiles && n >= least_blocks * columns) {
+    t.pitch = pitch, t.rows = (joined + joined_tiles - 1) / joined_tiles;
+    t.across_x = std::min(joined_tiles, most_across), t.across_y = 1;
+    used_rows = static_cast<double>(x * y) / static_cast<double>(joined_tiles * most_rows);
+  }
+  t.multiply_adds_per_cycle =
+      reached * rate * used_rows * used(n, columns) * static_cast<double>(t.steps) / instruction->steps;
   return t;
 }
 
@@ -183,9 +196,32 @@ static void prefetch_next_weights(ScheduleDraft& draft, const te::Tensor& r, con
     prefetch_weights(draft, r->name, weight.tensor->name, t.n, block);
 }
 
+// The loops over blocks of the result: axes of both factors outermost, then blocks of columns, then all other axes.
+// Each block is a task.
+static std::vector<Loop> blocks_of_result(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
+                                          const LoadFact& weight, const TileShape& t) {
+  const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e), y = same_axis(*r, t.y, *e);
+  std::vector<Loop> loops;
+  auto is_of_both = [&](const std::string& axis) {
+    return axis != n && weight.axes.count(same_axis(*e, axis, *r)) > 0;
+  };
+  auto block = [&](const std::string& axis) {
+    if (axis != x && axis != y) return int64_t{1};
+    if (t.pitch > 0) return find_axis(*e, axis)->extent->ivalue;
+    return axis == x ? t.across_x * t.rows : t.across_y;
+  };
+  const std::vector<std::string> order = storage_order(*e, draft.layout(e));
+  for (const std::string& axis : order)
+    if (is_of_both(axis)) loops.push_back({axis, 1, LoopKind::Parallel});
+  loops.push_back({n, t.across_n * t.instruction->columns(), LoopKind::Parallel});
+  for (const std::string& axis : order)
+    if (axis != n && !is_of_both(axis)) loops.push_back({axis, block(axis), LoopKind::Parallel});
+  return loops;
+}
+
 // Stores the sum in tiles, under a copy of it that the epilogue reads.
-static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const LoadFact& weight,
-                        const TileShape& t, const std::string& grouped) {
+static void apply_tiles(ScheduleDraft& draft, te::Tensor r, te::Tensor e, const LoadFact& data, const LoadFact& weight,
+                        TileShape t, const std::string& grouped) {
   const machine::Instruction& instruction = *t.instruction;
   std::vector<std::string> reduce;
   for (const te::Axis& a : r->reduce_axes)
@@ -193,27 +229,18 @@ static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   reduce.push_back(t.k);
   if (draft.constants.count(weight.tensor->name)) pack_weight(draft, weight, t, reduce, grouped);
 
-  // The result: axes of both factors outermost, then blocks of columns, then all other axes, each block a task.
-  const int64_t columns = instruction.columns();
-  const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e),
-                    y = t.y.empty() ? "" : same_axis(*r, t.y, *e);
   StageSchedule& result = draft.schedule.stages[e->name];
   result = {};
-  result.place = Place::Root;
-  auto is_of_both = [&](const std::string& axis) {
-    return axis != n && weight.axes.count(same_axis(*e, axis, *r)) > 0;
-  };
-  const std::vector<std::string> order = storage_order(*e, draft.layout(e));
-  for (const std::string& axis : order)
-    if (is_of_both(axis)) result.loops.push_back({axis, 1, LoopKind::Parallel});
-  result.loops.push_back({n, t.across_n * columns, LoopKind::Parallel});
-  for (const std::string& axis : order)
-    if (axis != n && !is_of_both(axis))
-      result.loops.push_back({axis, axis == x ? t.across_x * t.rows : axis == y ? t.across_y : 1, LoopKind::Parallel});
+  result.place = Place::Root, result.loops = blocks_of_result(draft, r, e, weight, t);
   const int level = static_cast<int>(result.loops.size());
-  if (t.across_y > 1) result.loops.push_back({y, 1});
-  result.loops.push_back({x, 1});
-  add_vector(result.loops, n, draft.lanes(r->dtype));
+  if (t.across_y > 1 || t.pitch > 0) result.loops.push_back({same_axis(*r, t.y, *e), 1});
+  result.loops.push_back({same_axis(*r, t.x, *e), 1});
+  add_vector(result.loops, same_axis(*r, t.n, *e), draft.lanes(r->dtype));
+  if (t.pitch > 0) {
+    t.x = join_lines(draft, r, data, t.y, t.x), t.y = "";
+    r = draft.stage(r->name), e = draft.stage(e->name);
+  }
+  const int64_t columns = instruction.columns();
 
   // Loops over the tiles of a block, and over the elements of a tile.
   auto add_tiles = [&](std::vector<Loop>& loops) {
@@ -230,9 +257,11 @@ static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   StageSchedule of_stored;
   of_stored.place = Place::At, of_stored.consumer = e->name, of_stored.level = level;
   of_stored.storage = Storage::Stack;
-  add_tiles(of_stored.loops);
+  if (t.pitch > 0) of_stored.loops.push_back({t.x, t.across_x * t.rows});
   StageSchedule of_sum;
-  of_sum.place = Place::At, of_sum.consumer = stored->name, of_sum.level = 0, of_sum.storage = Storage::Tiles;
+  of_sum.place = Place::At, of_sum.consumer = stored->name, of_sum.storage = Storage::Tiles;
+  of_sum.level = static_cast<int>(of_stored.loops.size());
+  add_tiles(of_stored.loops);
   for (const std::string& axis : reduce) of_sum.loops.push_back({axis, axis == t.k ? t.steps : 1});
   add_tiles(of_sum.loops);
   of_sum.loops.push_back({t.k, 1, LoopKind::Tile});
@@ -241,7 +270,8 @@ static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   draft.schedule.stages[r->name] = of_sum;
   prefetch_next_weights(draft, r, weight, t);
   draft.note(format("{}: products on {} x {} tiles of {} rows, {} x {} at once", e->name, t.across_x * t.across_y,
-                    t.across_n, t.rows, t.steps, instruction.products));
+                    t.across_n, t.rows, t.steps, instruction.products) +
+             (t.pitch > 0 ? ", lines joined" : ""));
 }
 
 RuleCandidates tiles_rule(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
@@ -268,8 +298,8 @@ RuleCandidates tiles_rule(const ScheduleDraft& draft, const te::Tensor& r, const
   const double others = machine::fastest_instruction(*draft.target, instruction->left, instruction->right, r->dtype)
                             .multiply_adds_per_cycle();
   if (!shape || shape->multiply_adds_per_cycle < others) return {};
-  return only([&r, &e, &weight, shape = *shape, grouped](ScheduleDraft& changed) {
-    apply_tiles(changed, r, e, weight, shape, grouped);
+  return only([&r, &e, &data, &weight, shape = *shape, grouped](ScheduleDraft& changed) {
+    apply_tiles(changed, r, e, data, weight, shape, grouped);
   });
 }
 
