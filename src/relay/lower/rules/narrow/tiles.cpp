@@ -24,8 +24,8 @@
 //
 // Weights are packed so that a step reads the two tiles from one contiguous stream. They come outermost: a block of
 // them stays in cache for all rows. The next block is fetched meanwhile, if the rows are few (`prefetch weight n/32`):
-// by each block of rows a part. A factor that is computed is stored in groups by another kernel (computed.cpp), and each
-// product of a batch has its own.
+// by each block of rows a part. A factor that is computed is stored in groups by another kernel (computed.cpp), and
+// each product of a batch has its own.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
