@@ -21,7 +21,8 @@
 //
 // Rows are neighbours along one axis of the result, for an image along x, so no window is copied: a row of a tile is a
 // run of channels of one pixel. Weights are packed so that a step reads the two tiles from one contiguous stream.
-// Weights come outermost: a block of them stays in cache for all rows. The next block is fetched meanwhile, if the rows
+// Weights come outermost: a block of them stays in cache for all rows. If all of them stay in L1, rows come first, so
+// that whole pixels are written one after the other. The next block is fetched meanwhile, if the rows
 // are few (`prefetch weight n/32`): by each block of rows a part. A factor that is computed is stored in groups
 // by another kernel (computed.cpp), and each product of a batch has its own.
 #include <algorithm>
@@ -183,6 +184,13 @@ static void prefetch_next_weights(ScheduleDraft& draft, const te::Tensor& r, con
     prefetch_weights(draft, r->name, weight.tensor->name, t.n, block);
 }
 
+static double bytes_of(const te::TensorNode& array) {
+  double bytes = array.dtype.bytes();
+  for (const Expr& extent : array.shape)
+    bytes *= static_cast<double>(scalar::is_int(extent) ? extent->ivalue : usual_features);
+  return bytes;
+}
+
 // Stores the sum in tiles, under a copy of it that the epilogue reads.
 static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e, const LoadFact& weight,
                         const TileShape& t, const std::string& grouped) {
@@ -206,10 +214,18 @@ static void apply_tiles(ScheduleDraft& draft, const te::Tensor& r, const te::Ten
   const std::vector<std::string> order = storage_order(*e, draft.layout(e));
   for (const std::string& axis : order)
     if (is_of_both(axis)) result.loops.push_back({axis, 1, LoopKind::Parallel});
-  result.loops.push_back({n, t.across_n * columns, LoopKind::Parallel});
-  for (const std::string& axis : order)
-    if (axis != n && !is_of_both(axis))
-      result.loops.push_back({axis, axis == x ? t.across_x * t.rows : axis == y ? t.across_y : 1, LoopKind::Parallel});
+  std::vector<Loop> rows;
+  int64_t blocks = 1;
+  for (const std::string& axis : order) {
+    if (axis == n || is_of_both(axis)) continue;
+    rows.push_back({axis, axis == x ? t.across_x * t.rows : axis == y ? t.across_y : 1, LoopKind::Parallel});
+    blocks *= (extent_or(*find_axis(*e, axis), usual_rows) + rows.back().step - 1) / rows.back().step;
+  }
+  const bool rows_first =
+      !instruction.in_vectors && blocks >= enough_tasks && stays_in_l1(*draft.target, bytes_of(*weight.tensor));
+  const Loop of_columns{n, t.across_n * columns, rows_first ? LoopKind::Serial : LoopKind::Parallel};
+  rows.insert(rows_first ? rows.end() : rows.begin(), of_columns);
+  result.loops.insert(result.loops.end(), rows.begin(), rows.end());
   const int level = static_cast<int>(result.loops.size());
   if (t.across_y > 1) result.loops.push_back({y, 1});
   result.loops.push_back({x, 1});
