@@ -47,6 +47,8 @@ static const LevelledPass steps[] = {
     {"dead_code", 1},             // removes unused values
     {"size_results", 0},          // sizes that depend on values are computed first
     {"fuse_ops", 0},              // chains of operators become one kernel each; at level 0 each operator alone
+    // Values inside of a kernel are float32 in any case; those between kernels are short.
+    {"round_once", 1, Mode::Inference, {Precision::BFloat16, Precision::Float16}},
 };
 
 const std::vector<std::string>& program_passes() {

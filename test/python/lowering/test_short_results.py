@@ -50,3 +50,13 @@ def test_bfloat16(target):
     assert subnormal.sum() >= 3
     np.testing.assert_array_equal(flushed[~subnormal], want[~subnormal])
     np.testing.assert_array_equal(np.where(flushed == 0, np.copysign(want, want), flushed)[subnormal], want[subnormal])
+
+
+@pytest.mark.parametrize("target", MASKED)
+@pytest.mark.parametrize("length", [1 << 16, 1003, 48])
+def test_bfloat16_is_widened(target, length):
+    """Every pattern of 16 bits, those of NaN and subnormal numbers included."""
+    bits = np.arange(1 << 16, dtype="uint16")[-length:]
+    module = relay.module(op.cast(relay.var("x", shape=(length,), dtype="bfloat16"), "float32"))
+    got = np.asarray(relay.compile(module, target=target)(bits.view(ml_dtypes.bfloat16)))
+    np.testing.assert_array_equal(got.view("uint32"), bits.astype("uint32") << 16)

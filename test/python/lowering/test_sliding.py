@@ -66,6 +66,13 @@ def test_blocks_become_one_kernel(name, tmp_path):
     assert rules_for("zen4", network(name), tmp_path).count("row by row") == 1
 
 
+def test_products_on_tiles_do_not_slide(tmp_path):
+    """Rows are computed by float32 multiply-adds, which take longer than the way of a short array through L3."""
+    for target, count in {"sapphirerapids": 0, "sapphirerapids,-amx": 1}.items():
+        rules = rules_for(target, network("stride 2"), tmp_path, precision="bf16")
+        assert rules.count("row by row") == count, target
+
+
 @pytest.mark.parametrize("target", MASKED)
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_compute_the_same(name, target):

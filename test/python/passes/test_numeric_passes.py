@@ -49,6 +49,23 @@ def test_mixed_precision_is_near(dtype, tolerance):
         assert np.abs(expect - np.asarray(got)).max() / np.abs(expect).max() < tolerance
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_group_rounds_its_result_once(dtype):
+    """The error of a convolution with a bias and a scale is that of one rounding instead of three."""
+    random = np.random.default_rng(4)
+    x = relay.var("x", shape=(1, 8, 9, 9))
+    weight, bias = (relay.const(random.integers(-4, 5, s).astype("float32")) for s in ((8, 8, 3, 3), (8,)))
+    out = relay.nn.bias_add(relay.nn.conv2d(x, weight, padding=(1, 1)), bias) * relay.const(0.375)
+    mod = relay.module(relay.nn.relu(out))
+    many = relay.run_passes(transform.ToMixedPrecision(dtype)(mod), ["fold_constant", "fuse_ops"])
+    once = relay.run_passes(many, ["round_once"])
+    data = [random.integers(-64, 65, (1, 8, 9, 9)).astype("float32")]  # sums in float32 are exact
+    exact = values(mod, data)[0]
+    np.testing.assert_array_equal(values(once, data)[0], exact.astype(values(many, data)[0].dtype))
+    assert np.any(values(many, data)[0] != values(once, data)[0])
+    np.testing.assert_array_equal(np.asarray(relay.compile(once)(*data)), values(once, data)[0])
+
+
 def test_rules_of_mixed_precision():
     x, y = relay.var("x", shape=(2, 3)), relay.var("y", shape=(3, 3))
     mod = relay.module(relay.exp(relay.nn.dense(x, y)))

@@ -7,6 +7,7 @@
 #include "relay/lower/group/cost.h"
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/operations.h"
+#include "relay/machine/instruction.h"
 
 namespace relay::lower {
 
@@ -21,6 +22,7 @@ struct Candidate {
   int64_t window = 1;     // rows
   int64_t stride = 1;     // of rows
   double flops = 0;       // multiply-adds
+  double slower_ns = 0;   // than by instructions for narrow numbers, which kernels that slide do not use
   int64_t row_bytes = 0;  // of the result
   bool integers = false;  // sums of them
   int64_t rows = 0;
@@ -30,6 +32,20 @@ struct Candidate {
 // numbers give groups other stages.
 bool slides(const te::TensorNode& sum, const TargetDesc& target) {
   return sum.dtype == DType::float32() || (sum.dtype == DType::int32() && target.instructions.empty());
+}
+
+// The time that the sum of products takes longer by multiply-adds than by the machine's fastest instruction for its
+// factors; 0 if there is none.
+double slower_by_multiply_adds_ns(const StageFacts& facts, double count, const TargetDesc& target) {
+  if (facts.left_loads.size() != 1 || facts.right_loads.size() != 1) return 0;
+  const DType left = facts.left_loads[0].tensor->dtype, right = facts.right_loads[0].tensor->dtype;
+  double per_cycle = 0;
+  for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile})
+    per_cycle = std::max(
+        per_cycle,
+        machine::fastest_instruction(target, left, right, facts.stage->dtype, registers).multiply_adds_per_cycle());
+  if (per_cycle == 0) return 0;
+  return std::max(0.0, multiply_adds_ns(target, count) / convolution_share - count / (per_cycle * target.ghz));
 }
 
 // A group without sums whose result has rows of constant size.
@@ -69,7 +85,7 @@ Candidate candidate(const Group& g, const TargetDesc& target) {
   const bool both = owns(facts->left, facts->right) && owns(facts->right, facts->left);
   if (both && !facts->window &&
       stays_in_l2(target, static_cast<double>(terms * extent_or(r.axes[1], 0) * r.dtype.bytes())))
-    c.form = Form::Pointwise;
+    c.form = Form::Pointwise, c.slower_ns = slower_by_multiply_adds_ns(*facts, c.flops, target);
   if ((both && r.dtype != DType::int32()) || !facts->window || !facts->grouped.empty()) return c;
   // Along the rows: o * stride + k.
   const std::string& y = r.axes[2].var->name;
@@ -140,7 +156,7 @@ struct Steps {
 
   // Saves writing to L3 and reading back; costs rows that two tasks compute and copies into a ring.
   static std::optional<Gain> estimate(const Found& found, const TargetDesc& target) {
-    double saved = 0, cost = 0;
+    double saved = 0, cost = found.of_last.slower_ns + found.of_first.slower_ns;
     auto passes = [&](const Candidate& c) {
       const double bytes = static_cast<double>(c.row_bytes * c.rows);
       if (bytes > static_cast<double>(part_of_l2(target, 1))) saved += 2 * beyond_l2_ns(target, bytes);

@@ -23,9 +23,10 @@
 // run of channels of one pixel. Lines that are much shorter than a tile are joined (join_lines.cpp).
 //
 // Weights are packed so that a step reads the two tiles from one contiguous stream. They come outermost: a block of
-// them stays in cache for all rows. The next block is fetched meanwhile, if the rows are few (`prefetch weight n/32`):
-// by each block of rows a part. A factor that is computed is stored in groups by another kernel (computed.cpp), and
-// each product of a batch has its own.
+// them stays in cache for all rows. If all of them stay in L1, rows come first, so that whole pixels are written one
+// after the other. The next block is fetched meanwhile, if the rows are few (`prefetch weight n/32`): by each block of
+// rows a part. A factor that is computed is stored in groups by another kernel (computed.cpp), and each product of a
+// batch has its own.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
@@ -196,12 +197,18 @@ static void prefetch_next_weights(ScheduleDraft& draft, const te::Tensor& r, con
     prefetch_weights(draft, r->name, weight.tensor->name, t.n, block);
 }
 
-// The loops over blocks of the result: axes of both factors outermost, then blocks of columns, then all other axes.
-// Each block is a task.
+static double bytes_of(const te::TensorNode& array) {
+  double bytes = array.dtype.bytes();
+  for (const Expr& extent : array.shape)
+    bytes *= static_cast<double>(scalar::is_int(extent) ? extent->ivalue : usual_features);
+  return bytes;
+}
+
+// The loops over blocks of the result: axes of both factors outermost, then blocks of columns and all other axes.
 static std::vector<Loop> blocks_of_result(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e,
                                           const LoadFact& weight, const TileShape& t) {
   const std::string n = same_axis(*r, t.n, *e), x = same_axis(*r, t.x, *e), y = same_axis(*r, t.y, *e);
-  std::vector<Loop> loops;
+  std::vector<Loop> loops, rows;
   auto is_of_both = [&](const std::string& axis) {
     return axis != n && weight.axes.count(same_axis(*e, axis, *r)) > 0;
   };
@@ -211,11 +218,21 @@ static std::vector<Loop> blocks_of_result(const ScheduleDraft& draft, const te::
     return axis == x ? t.across_x * t.rows : t.across_y;
   };
   const std::vector<std::string> order = storage_order(*e, draft.layout(e));
-  for (const std::string& axis : order)
-    if (is_of_both(axis)) loops.push_back({axis, 1, LoopKind::Parallel});
-  loops.push_back({n, t.across_n * t.instruction->columns(), LoopKind::Parallel});
-  for (const std::string& axis : order)
-    if (axis != n && !is_of_both(axis)) loops.push_back({axis, block(axis), LoopKind::Parallel});
+  int64_t blocks = 1;
+  for (const std::string& axis : order) {
+    if (axis == n) continue;
+    if (is_of_both(axis)) {
+      loops.push_back({axis, 1, LoopKind::Parallel});
+      continue;
+    }
+    rows.push_back({axis, block(axis), LoopKind::Parallel});
+    blocks *= (extent_or(*find_axis(*e, axis), usual_rows) + block(axis) - 1) / block(axis);
+  }
+  const bool rows_first =
+      !t.instruction->in_vectors && blocks >= enough_tasks && stays_in_l1(*draft.target, bytes_of(*weight.tensor));
+  const Loop columns{n, t.across_n * t.instruction->columns(), rows_first ? LoopKind::Serial : LoopKind::Parallel};
+  rows.insert(rows_first ? rows.end() : rows.begin(), columns);
+  loops.insert(loops.end(), rows.begin(), rows.end());
   return loops;
 }
 
