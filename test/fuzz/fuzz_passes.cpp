@@ -39,9 +39,10 @@ constexpr double roundings = 32;
 // False for passes that change the program's meaning by design: its result, its precision, or (form_segments) into a
 // form that only the executors run. Passes for other compilers have no effect without one.
 bool keeps_results(const std::string& name) {
-  for (const char* other : {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math",
-                            "form_segments", "gradient", "training_forms", "merge_compiler_regions", "merge_composite",
-                            "partition_graph", "to_mixed_precision", "shorten_weights", "split_contractions"})
+  for (const char* other :
+       {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments",
+        "gradient", "training_forms", "merge_compiler_regions", "merge_composite", "partition_graph",
+        "to_mixed_precision", "round_once", "shorten_weights", "split_contractions"})
     if (name == other) return false;
   return true;
 }

@@ -1,5 +1,7 @@
 #include "relay/codegen/tile_plan.h"
 
+#include <algorithm>
+
 #include "relay/machine/instruction.h"
 
 namespace relay::codegen {
@@ -26,28 +28,39 @@ class Planner {
 
  private:
   void stmt(const Stmt& s) {
-    if (s->kind != loop::StmtKind::Alloc || s->buffer->scope != loop::Scope::Tile) {
-      for (const Stmt& b : s->body) stmt(b);
+    if (s->kind == loop::StmtKind::Alloc && s->buffer->scope == loop::Scope::Tile) return outermost(s);
+    for (const Stmt& b : s->body) stmt(b);
+  }
+
+  // In the kernel's configuration if its free tiles suffice.
+  void outermost(const Stmt& s) {
+    shapes_ = plan_.first.value_or(TileConfiguration{});
+    if (place(s)) {
+      plan_.first = shapes_;
       return;
     }
-    const bool outermost = alive_ == 0;
-    if (outermost) shapes_ = {};
+    shapes_ = {};
+    if (place(s))
+      plan_.configurations[s.get()] = shapes_;
+    else
+      failed_ = true;
+  }
+
+  // Numbers the tiles of a scope; false if there are too few.
+  bool place(const Stmt& s) {
+    if (s->kind != loop::StmtKind::Alloc || s->buffer->scope != loop::Scope::Tile)
+      return std::ranges::all_of(s->body, [&](const Stmt& b) { return place(b); });
     const TileShape shape = shape_of(*s->buffer);
     size_t number = 0;
     while (number < shapes_.size() &&
            ((alive_ >> number & 1) != 0 || (shapes_[number].rows != 0 && shapes_[number] != shape)))
       ++number;
-    if (number == shapes_.size()) {
-      failed_ = true;
-      return;
-    }
+    if (number == shapes_.size()) return false;
     shapes_[number] = shape, plan_.numbers[s->buffer.get()] = static_cast<int>(number);
     alive_ |= 1U << number;
-    stmt(s->body[0]);
+    const bool fits = place(s->body[0]);
     alive_ &= ~(1U << number);
-    if (!outermost) return;
-    plan_.configurations[s.get()] = shapes_;
-    if (!plan_.first) plan_.first = shapes_;
+    return fits;
   }
 
   TilePlan plan_;

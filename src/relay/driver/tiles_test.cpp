@@ -265,15 +265,28 @@ int count(const std::string& text, const std::string& word) {
   return found;
 }
 
-// The innermost loop loads each of four tiles once for four products, and keeps everything in registers.
-TEST(Tiles, InnermostLoopOfADenseProduct) {
+// The code of a dense product for a processor with tiles.
+Result<std::string> dense_code(int64_t rows, int64_t columns) {
   Options options = with_tiles();
   options.lower.target = *find_target("sapphirerapids");
-  const Network dense{"", {64, 512}, {{64, 512}}, integer_networks[0].body};
+  const Network dense{"", {rows, 512}, {{columns, 512}}, integer_networks[0].body};
   const build::LoweredProgram program = lowered(dense, options);
   std::vector<lower::LoweredFunction> functions;
   for (const exec::LoweredSegment& s : program.segments) functions.push_back(s.lowered);
-  Result<std::string> all = stage_text(functions, options.lower.target, Stage::Assembly, "");
+  return stage_text(functions, options.lower.target, Stage::Assembly, "");
+}
+
+// Blocks of two tiles and of one, at the end of rows and of columns, use the tiles of the block of four.
+TEST(Tiles, BlocksOfFewerTilesKeepTheConfiguration) {
+  const Result<std::string> all = dense_code(80, 80);
+  ASSERT_TRUE(all) << render(all.errors());
+  EXPECT_EQ(count(*all, "\ttdpbssd"), 4 + 2 + 2 + 1) << *all;
+  EXPECT_EQ(count(*all, "\tldtilecfg"), 1) << *all;
+}
+
+// The innermost loop loads each of four tiles once for four products, and keeps everything in registers.
+TEST(Tiles, InnermostLoopOfADenseProduct) {
+  const Result<std::string> all = dense_code(64, 64);
   ASSERT_TRUE(all) << render(all.errors());
   // From the label before the first product to the jump back to it.
   const size_t product = all->find("\ttdpbssd");
