@@ -183,7 +183,7 @@ Values Dropout(Convert& c) {
   const bool off = training && training->values.size() == 1 && is_int(training->values[0], 0);
   if (!c.has(2) || none || off) {
     Values results{c.value(0)};
-    if (with_mask) results.push_back(Value(c.emit("equal", {x, x})));
+    if (with_mask) results.push_back(Value(c.cast(c.emit("ones_like", {x}), DType::boolean())));
     return results;
   }
   Expr u = uniform_like(c, x);

@@ -1,6 +1,7 @@
 // Normalisations of transformers and diffusion models, with the sums in front of them.
 #include "relay/frontend/common/ops/norm.h"
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 
@@ -38,7 +39,7 @@ Expr group_norm(Convert& c, const Expr& x, const Expr& gamma, const Expr& beta) 
     return c.reshape(e, shape);
   };
   Expr y = c.add(c.multiply(normal, spread(gamma)), spread(beta));
-  return activation ? c.multiply(y, c.emit("sigmoid", {y})) : y;
+  return activation ? silu(c, y) : y;
 }
 
 }  // namespace
