@@ -132,3 +132,26 @@ def test_sums_larger_than_the_type():
     ]
     loss, logs, again = results(nodes, scores, constants, ("mean", "logs", "again"))
     assert (loss, again) == (100, 100) and (logs[0] == [-100, 0, -200]).all()
+
+
+def test_powers_and_products_larger_than_the_type():
+    x = np.stack([np.linspace(-400, 400, 24), np.full(24, 1e-4)]).reshape(1, 2, 24).astype(np.float16)
+    exact = x.astype(np.float64)
+    for name, attributes in (("LpPool", {"kernel_shape": [24]}), ("GlobalLpPool", {})):
+        for p in (2, 3):
+            [got] = results([helper.make_node(name, ["x"], ["y"], p=p, **attributes)], x, {}, opset=18)
+            want = (np.abs(exact) ** p).sum(2, keepdims=True) ** (1 / p)
+            np.testing.assert_allclose(got, want, rtol=1e-3)
+    rows, wide = x[0], exact[0]
+    nodes = [helper.make_node("Gemm", ["x", "x", "b"], ["y"], alpha=0.01, transB=1),
+             helper.make_node("Einsum", ["x", "x", "x"], ["z"], equation="ij,ij,ij->i")]  # fmt: skip
+    product, sums = results(nodes, rows, {"b": np.ones(2, np.float16)}, ("y", "z"))
+    np.testing.assert_allclose(product, wide @ wide.T * 0.01 + 1, rtol=2e-3, atol=1e-3)
+    np.testing.assert_allclose(sums, (wide**3).sum(1), atol=0.5)
+
+
+def test_a_spread_far_smaller_than_one():
+    x = (np.linspace(-1, 1, 24).reshape(1, 24) * 1e-4).astype(np.float16)
+    [got] = results([helper.make_node("MeanVarianceNormalization", ["x"], ["y"], axes=[1])], x, {})
+    exact = x.astype(np.float64)
+    np.testing.assert_allclose(got, (exact - exact.mean()) / (exact.std() + 1e-9), rtol=2e-3)
