@@ -48,8 +48,8 @@ class Conversion:
 
 
 def exactly(convert):
-    """Returns a converter that computes halves in float32, and rounds its results: sums, squares and quotients of halves
-    may be far larger than halves."""
+    """Returns a converter that computes halves in float32, and rounds its results: sums and squares of halves may be
+    far larger than halves."""
 
     def wide(dtype: str) -> str:
         return "float32" if dtype in ("float16", "bfloat16") else dtype

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from relay.frontend.shared import functions
 
 import relay
-from relay.frontend.shared import functions
 
 INF = math.inf
 SIZES = [

@@ -29,7 +29,7 @@ def test_mlp():
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_a_loss_beside_infinite_scores(reduction):
-    """Scores of minus infinity stand for classes that are excluded; they count in no row whose target is another one."""
+    """Scores of minus infinity stand for excluded classes; they count in no row whose target is another one."""
     scores = np.array([[-np.inf, -1, -2], [-np.inf, -3, -np.inf], [-4, -np.inf, -5]], "float32")
     targets = np.array([1, -100, 0], "int64")  # -100 is ignored
     x, target = var("x", 3, 3), var("t", 3, dtype="int64")

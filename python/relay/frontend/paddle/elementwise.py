@@ -390,6 +390,6 @@ def softmax_with_cross_entropy(c: Operator):
         index = label if len(shape_of(label)) == c.rank else op.expand_dims(label, axis=axis)
         is_ignored = op.equal(index, like(index, ignored))
         safe = op.where(is_ignored, op.zeros_like(index), index)
-        loss = op.negative(op.gather(logs, axis, safe))  # which refuses other labels that are no class
+        loss = op.negative(op.gather(logs, axis, safe))  # which refuses labels out of range
         loss = op.where(is_ignored, op.zeros_like(loss), loss)
     return {"Softmax": softmax_, "Loss": loss}

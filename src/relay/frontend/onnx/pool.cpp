@@ -201,8 +201,8 @@ Values GlobalLpPool(Convert& c) {
   Ints axes(static_cast<size_t>(c.rank(x) - 2));
   std::iota(axes.begin(), axes.end(), 2);
   if (axes.empty()) return {c.emit("abs", {x})};
-  return {computed_exactly(
-      c, x, [&](const Expr& e) { return root(c, c.reduce("sum", power(c, e, p), axes, true), p); })};
+  return {
+      computed_exactly(c, x, [&](const Expr& e) { return root(c, c.reduce("sum", power(c, e, p), axes, true), p); })};
 }
 
 namespace {
