@@ -416,6 +416,8 @@ def rewrite(callbacks: DFPatternCallback | list[DFPatternCallback], expr: Expr, 
     """
     rules = []
     for one in [callbacks] if isinstance(callbacks, DFPatternCallback) else callbacks:
+        if not isinstance(one, DFPatternCallback):
+            raise TypeError(f"{one!r} is not a rule: give objects of classes that inherit from DFPatternCallback")
         if one.pattern is None:
             raise ValueError(f"{type(one).__name__} has no pattern: set self.pattern in its constructor")
 

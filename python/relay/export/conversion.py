@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from .writer import Unwritable, Value
+from .writer import Unwritable, Value, Writer
 
 
 @dataclasses.dataclass
@@ -45,3 +45,21 @@ class Conversion:
 
     def refuse(self, why: str) -> Unwritable:
         return Unwritable(why)
+
+
+def exactly(convert):
+    """Returns a converter that computes halves in float32, and rounds its results: sums and squares of halves may be
+    far larger than halves."""
+
+    def wide(dtype: str) -> str:
+        return "float32" if dtype in ("float16", "bfloat16") else dtype
+
+    def converted(w: Writer, c: Conversion):
+        inputs = [w.convert(one, wide(one.dtype)) for one in c.inputs]
+        exact = dataclasses.replace(c, inputs=inputs, results=[(shape, wide(dtype)) for shape, dtype in c.results])
+        made = convert(w, exact)
+        all_ = made if isinstance(made, list) else [made]
+        rounded = [w.convert(one, dtype) for one, (_, dtype) in zip(all_, c.results, strict=True)]
+        return rounded if isinstance(made, list) else rounded[0]
+
+    return converted

@@ -29,11 +29,15 @@ def divide(w: Writer, c: Conversion) -> Value:
 def floor_divide(w: Writer, c: Conversion) -> Value:
     a, b = c.x, c.inputs[1]
     found = w.binary("divide", a, b)
-    if is_float(a.dtype):
-        return w.unary("floor", found)
     if a.dtype.startswith("u"):
         return found
-    return w.binary("subtract", found, w.convert(_is_apart(w, a, b), a.dtype))
+    if not is_float(a.dtype):
+        return w.binary("subtract", found, w.convert(_is_apart(w, a, b), a.dtype))
+    # A quotient may be rounded up to a whole number. Without the rest, which is exact, it is one.
+    whole = w.binary("divide", w.binary("subtract", a, w.binary("remainder", a, b)), b)
+    below = w.binary("subtract", whole, w.convert(_is_apart(w, a, b), a.dtype))
+    is_infinite = w.compare("EQ", b, w.number(0, a.dtype))
+    return w.select(is_infinite, found, w.unary("round_nearest_even", below))
 
 
 def floor_mod(w: Writer, c: Conversion) -> Value:
@@ -139,15 +143,10 @@ def softplus(w: Writer, c: Conversion) -> Value:
 
 
 def gelu(w: Writer, c: Conversion) -> Value:
+    """Returns x / 2 erfc(-x / sqrt(2)), in which no digits cancel."""
     x, dtype = c.x, c.x.dtype
-    half = w.binary("multiply", x, w.number(0.5, dtype))
-    if c.attrs.get("approximate") in ("tanh", True):
-        cube = w.binary("multiply", w.binary("multiply", x, x), x)
-        inner = w.binary("add", x, w.binary("multiply", cube, w.number(0.044715, dtype)))
-        found = w.unary("tanh", w.binary("multiply", inner, w.number(math.sqrt(2 / math.pi), dtype)))
-    else:
-        found = w.unary("chlo.erf", w.binary("multiply", x, w.number(math.sqrt(0.5), dtype)))
-    return w.binary("multiply", half, w.binary("add", found, w.number(1, dtype)))
+    found = w.unary("chlo.erfc", w.binary("multiply", x, w.number(-math.sqrt(0.5), dtype)))
+    return w.binary("multiply", w.binary("multiply", x, w.number(0.5, dtype)), found)
 
 
 def shift(name: str):

@@ -119,7 +119,10 @@ Expr unary(UnaryOp op, Expr a) {
   if (op == UnaryOp::Neg && a->kind == Kind::Int && a->dtype == DType::int64() && a->ivalue != INT64_MIN)
     return imm(-a->ivalue, a->dtype);
   if (op == UnaryOp::Not && a->kind == Kind::Int) return imm(!a->ivalue, a->dtype);
-  if (op == UnaryOp::Rounded && !(a->kind == Kind::Binary && a->binary == BinaryOp::Mul)) return a;
+  // An exponential becomes a product with a power of two.
+  if (op == UnaryOp::Rounded && !(a->kind == Kind::Binary && a->binary == BinaryOp::Mul) &&
+      !(a->kind == Kind::Unary && a->unary == UnaryOp::Exp))
+    return a;
   Node n;
   n.kind = Kind::Unary, n.unary = op, n.dtype = test ? DType::boolean().with_lanes(a->dtype.lanes) : a->dtype;
   n.args = {std::move(a)};

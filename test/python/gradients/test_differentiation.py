@@ -27,6 +27,24 @@ def test_mlp():
     assert straight(made)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_a_loss_beside_infinite_scores(reduction):
+    """Scores of minus infinity stand for excluded classes; they count in no row whose target is another one."""
+    scores = np.array([[-np.inf, -1, -2], [-np.inf, -3, -np.inf], [-4, -np.inf, -5]], "float32")
+    targets = np.array([1, -100, 0], "int64")  # -100 is ignored
+    x, target = var("x", 3, 3), var("t", 3, dtype="int64")
+    loss = relay.nn.nll_loss(x, target, relay.ones(shape=[3], dtype="float32"), reduction=reduction)
+    wanted = F.nll_loss(torch.tensor(scores), torch.tensor(targets), reduction=reduction)
+    np.testing.assert_array_equal(relay.compile(module([x, target], loss))(scores, targets), wanted)
+    mod = module([x, target], loss if reduction != "none" else relay.sum(loss))
+    value, [slope] = relay.compile(relay.value_and_grad(mod, ["x"]))(scores, targets)
+    tensor = torch.tensor(scores, requires_grad=True)
+    total = F.nll_loss(tensor, torch.tensor(targets), reduction=reduction).sum()
+    total.backward()
+    np.testing.assert_array_equal(value, total.detach())
+    np.testing.assert_array_equal(slope, tensor.grad)
+
+
 def test_cnn():
     x, k1, k2, g, b = var("x", 2, 3, 9, 9), var("k1", 8, 3, 3, 3), var("k2", 8, 2, 3, 3), var("g", 8), var("b", 8)
     w = var("w", 5, 8)

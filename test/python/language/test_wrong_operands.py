@@ -11,6 +11,7 @@ from relay import dataflow_pattern, te
     lambda: te.select(True, 1, 2), lambda: dataflow_pattern.is_op("add")(relay.var("x"), 1),
     lambda: dataflow_pattern.wildcard() | 3, lambda: dataflow_pattern.is_tuple(["x"]),
     lambda: dataflow_pattern.match("x", relay.var("x")),
+    lambda: dataflow_pattern.rewrite([dataflow_pattern.wildcard(), "x"], relay.var("x")),
 ])  # fmt: skip
 def test_what_is_no_pattern_or_number_is_named(call):
     with pytest.raises(TypeError, match="is not"):

@@ -120,3 +120,60 @@ def test_no_steps_leave_the_state_as_it_was():
         for how, (y, h, c) in results(model, np.zeros((0, 2, 4), np.float32)).items():
             assert y.shape == (0, 1, 2, 8), how
             assert np.array_equal(h, made["before"]) and np.array_equal(c, made["cell"]), how
+
+
+def value(*elements, dtype=np.int64):
+    return np.array(elements, dtype)
+
+
+def step_of_scan():
+    info = helper.make_tensor_value_info
+    ports = [info(name, TensorProto.FLOAT, [2]) for name in "aeso"]
+    return helper.make_graph([node("Add", ["a", "e"], ["s"]), node("Neg", ["e"], ["o"])], "step", ports[:2], ports[2:])
+
+
+def endless_step():
+    info = helper.make_tensor_value_info
+    ports = [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("a", TensorProto.FLOAT, [3])]
+    ends = [info("d", TensorProto.BOOL, []), info("b", TensorProto.FLOAT, [3])]
+    nodes = [node("Identity", ["c"], ["d"]), node("Identity", ["a"], ["b"])]
+    return helper.make_graph(nodes, "step", ports, ends)
+
+
+# name: (the node, the shape of x, constants, the shapes of the results)
+OTHERS = {
+    "Hardmax": (node("Hardmax", ["x"], ["y"], axis=1), [3, 0], {}, [(3, 0)]),
+    "Unique of no slices": (
+        node("Unique", ["x"], ["y", "i", "v", "c"], axis=0), [0, 3], {}, [(0, 3), (0,), (0,), (0,)],
+    ),
+    "Unique of slices without elements": (
+        node("Unique", ["x"], ["y", "i", "v", "c"], axis=0), [3, 0], {}, [(1, 0), (1,), (3,), (1,)],
+    ),
+    "NonMaxSuppression": (
+        node("NonMaxSuppression", ["x", "s", "m"], ["y"]), [1, 0, 4],
+        {"s": np.zeros((1, 2, 0), np.float32), "m": value(5)}, [(0, 3)],
+    ),
+    "Scan": (
+        node("Scan", ["i", "x"], ["y", "s"], body=step_of_scan(), num_scan_inputs=1), [0, 2],
+        {"i": np.ones(2, np.float32)}, [(2,), (0, 2)],
+    ),
+    "Loop whose condition does not hold": (
+        node("Loop", ["", "c", "x"], ["y"], body=endless_step()), [3], {"c": np.array(False)}, [(3,)],
+    ),
+    "OneHot of depth 0": (
+        node("OneHot", ["x", "d", "v"], ["y"]), [3], {"d": value(0), "v": value(0, 1, dtype=np.float32)}, [(3, 0)],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_an_operator(name):
+    made, shape, constants, wanted = OTHERS[name]
+    for got in results(model_of([made], shape, list(made.output), constants), np.zeros(shape, np.float32)).values():
+        assert [g.shape for g in got] == wanted
+
+
+def test_a_loop_whose_condition_stays_true_is_refused():
+    loop = node("Loop", ["", "c", "x"], ["y"], body=endless_step())
+    with pytest.raises(relay.CompileError, match="it never ends: it has neither a count nor a condition"):
+        relay.load(model_of([loop], [3], ["y"], {"c": np.array(True)}))

@@ -55,6 +55,10 @@ def test_a_product_that_overflows_is_infinite_before_it_is_added(opt_level):
     alternating = x * np.where(np.arange(40) % 2, 1, -1).astype("float32")
     total = run(lambda a, b: OP.sum(OP.multiply(a, b), axis=[0]), x, alternating, opt_level=opt_level)
     assert np.isnan(total)
+    # An exponential is a product with a power of two.
+    for dtype, above in (("float32", 89), ("float64", 710)):
+        x, infinite = (np.array([value] * 40, dtype) for value in (above, np.inf))
+        assert np.isnan(run(lambda a, b: OP.subtract(OP.exp(a), b), x, infinite, opt_level=opt_level)).all()
 
 
 def test_a_variance_of_equal_numbers_is_zero():

@@ -75,6 +75,17 @@ def test_constants(elements, type_, wanted):
     np.testing.assert_array_equal(found, np.array(wanted, found.dtype))
 
 
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_the_inverse_of_erf(dtype):
+    special = pytest.importorskip("scipy.special")
+    type_ = f"tensor<9x{dtype}>"
+    body = f'%0 = "chlo.erf_inv"(%x) : ({type_}) -> {type_}\n    return %0 : {type_}'
+    x = np.array([0, 1e-20, 1e-4, -0.3, 0.7, 0.99, -0.99999, 1 - 2.0 ** (-24 if dtype == "f32" else -53), -1])
+    x = x.astype("float32" if dtype == "f32" else "float64")
+    got = run(from_stablehlo(main(body, f"%x: {type_}", type_)), x)[0]
+    np.testing.assert_allclose(got, special.erfinv(x.astype("float64")), rtol=1e-6 if dtype == "f32" else 1e-13)
+
+
 def test_convolution_with_negative_padding():
     text = main(
         """%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],

@@ -1,6 +1,7 @@
 """Exports to StableHLO: programs that go out and come in again give the same results (XLA runs them in make
 test-stablehlo); the text of a small one; problems."""
 
+import math
 import pathlib
 
 import numpy as np
@@ -45,6 +46,30 @@ def test_networks_go_out_and_come_in(name):
     for a, b in zip(run(again, *args), [held[one] for one in held if one.startswith("out")], strict=True):
         # Relative to the largest value: float32 sums in another order.
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5 * np.abs(b).max())
+
+
+def test_functions_keep_their_digits():
+    x, y = relay.var("x", shape=[8]), relay.var("y", shape=[8])
+    module = from_stablehlo(relay.to_stablehlo(relay.Function([x, y], op.floor_divide(x, y))))
+    a, b = np.array([[1, 0.1], [-1, 0.1], [6, 0.6], [7, -2], [-7, 0], [5, np.inf], [-5, np.inf], [0, 3]], "float32").T
+    wanted = [9, -10, 9, -4, -np.inf, 0, -1, 0]  # float32(0.1) is a little above 0.1, float32(0.6) too
+    np.testing.assert_array_equal(run(module, a.copy(), b.copy())[0], wanted)
+    module = from_stablehlo(relay.to_stablehlo(relay.Function([x], op.nn.gelu(x))))
+    a = np.array([-12, -8, -6, -5, -1, 0, 1, 9], "float32")
+    exact = [v / 2 * math.erfc(-v / math.sqrt(2)) for v in a.tolist()]
+    np.testing.assert_allclose(run(module, a)[0], exact, rtol=2e-5)
+
+
+def test_halves_are_rounded_at_the_end():
+    x, weight = relay.var("x", shape=(2, 8), dtype="float16"), relay.var("w", shape=[8], dtype="float16")
+    data = np.array([[300] * 8, [-6000, 6000] * 4], "float16")
+    for body, wanted in (
+        (op.nn.rms_norm(x, weight), np.sign(data)),
+        (op.mean(op.multiply(x, relay.const(np.float16(100))), axis=[1]), [30000, np.nan]),
+        (op.variance(op.multiply(x, relay.const(np.float16(0.03125))), axis=[1]), [0, 187.5**2]),
+    ):
+        module = from_stablehlo(relay.to_stablehlo(relay.Function([x, weight], body)))
+        np.testing.assert_allclose(run(module, data, np.ones(8, "float16"))[0], wanted, rtol=1e-3)
 
 
 def test_a_loop_becomes_while():

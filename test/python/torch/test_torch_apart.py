@@ -146,3 +146,12 @@ def test_products_of_groups():
     assert not results[0][2][1].any()
     for got, wanted in zip(*results, strict=True):
         assert torch.allclose(got, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_exported_bags(mode):
+    """Outside of training the operator has another name."""
+    table, starts = torch.randn(7, 4), torch.tensor([0, 3])
+    run = Of(lambda x: torch.nn.functional.embedding_bag(x, table, starts, mode=mode))
+    x = torch.randint(0, 7, (5,))
+    torch.testing.assert_close(relay.compile(relay.from_pytorch(run, (x,)))(x), run(x))

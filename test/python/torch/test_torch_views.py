@@ -71,6 +71,21 @@ def test_an_input_that_changes_and_a_view_of_it(dynamic):
         assert torch.equal(fast(*inputs())[0], changed(*inputs())[0])
 
 
+@pytest.mark.parametrize("dynamic", (True, False))
+def test_inputs_that_share_memory_and_change(dynamic):
+    def changed(x, y):
+        return x.add_(1), y.mul_(2)
+
+    def inputs():
+        both = torch.arange(6.0)
+        return both[:4], both[2:]
+
+    torch._dynamo.reset()
+    fast = torch.compile(changed, backend="relay", dynamic=dynamic)
+    for _ in range(2):
+        assert all(map(torch.equal, fast(*inputs()), changed(*inputs())))
+
+
 class Dictionary(torch.nn.Module):
     def forward(self, x: torch.Tensor):
         d = {"a": x, "b": x * 3}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import op
+from ..shared import functions
 from ..shared.expressions import axis_of, shape_of
 from ..shared.problems import Refused
 from .conversion import CaffeLayer
@@ -22,10 +23,7 @@ def prelu(c: CaffeLayer):
 
 
 def elu(c: CaffeLayer):
-    below = op.multiply(
-        op.subtract(op.exp(op.minimum(c.x, c.number(0.0))), c.number(1.0)), c.number(c.real("alpha", 1.0))
-    )
-    return op.where(op.greater(c.x, c.number(0.0)), c.x, below)
+    return functions.elu(c.x, c.real("alpha", 1.0))
 
 
 def bnll(c: CaffeLayer):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr
+from ..shared import functions
 from ..shared import pool as pools
 from ..shared.expressions import axis_of, known, shape_of
 from ..shared.problems import Refused
@@ -261,10 +262,7 @@ def prelu(c: Operator):
 
 
 def elu(c: Operator):
-    below = op.multiply(
-        op.subtract(op.exp(op.minimum(c.x, c.number(0.0))), c.number(1.0)), c.number(c.real("alpha", 1.0))
-    )
-    return op.where(op.greater(c.x, c.number(0.0)), c.x, below)
+    return functions.elu(c.x, c.real("alpha", 1.0))
 
 
 def clip(c: Operator):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ... import op
 from ..._core import Expr
+from ..shared import functions
 from ..shared.expressions import dtype_of, number, shape_of
 from ..shared.problems import Refused
 
@@ -67,9 +66,7 @@ def gelu(x: Expr, mode: str) -> Expr:
         return op.multiply(x, op.sigmoid(affine(x, 1.702, 0.0)))
     if mode != "TANH_APPROXIMATION":
         raise Refused(f"the form {mode!r} of gelu is not known")
-    cube = op.multiply(op.multiply(op.multiply(x, x), x), n(x, 0.044715))
-    inner = affine(op.add(x, cube), math.sqrt(2 / math.pi), 0.0)
-    return op.multiply(affine(x, 0.5, 0.0), op.add(op.tanh(inner), n(x, 1.0)))
+    return functions.gelu_of_tanh(x)
 
 
 def power_of_two(x: Expr) -> Expr:
@@ -100,9 +97,7 @@ def reduced(kind: str, x: Expr, axes: list[int], keepdims: bool) -> Expr:
         return op.sum(square(x), **how)
     if kind == "log_sum":
         return op.log(op.sum(x, **how))
-    greatest = op.max(x, axis=axes, keepdims=True)
-    made = op.add(op.log(op.sum(op.exp(op.subtract(x, greatest)), axis=axes, keepdims=True)), greatest)
-    return made if keepdims else op.squeeze(made, axis=axes)
+    return op.logsumexp(x, **how)
 
 
 def band(x: Expr, lower: int, upper: int) -> Expr:

@@ -33,7 +33,7 @@ def _lhtan(x):
 
 
 def _elu(x, scale=1.0, alpha=1.0):
-    below = op.multiply(op.subtract(op.exp(op.minimum(x, _n(x, 0))), _n(x, 1)), _n(x, scale * alpha))
+    below = op.multiply(op.expm1(op.minimum(x, _n(x, 0))), _n(x, scale * alpha))
     return op.where(op.greater_equal(x, _n(x, 0)), op.multiply(x, _n(x, scale)) if scale != 1 else x, below)
 
 
@@ -51,7 +51,7 @@ ACTIVATIONS = {
     "tanh": op.tanh,
     "elu": _elu,
     "selu": lambda x: _elu(x, 1.0507, 1.6732),
-    "loggy": lambda x: op.subtract(op.multiply(op.sigmoid(x), _n(x, 2)), _n(x, 1)),
+    "loggy": lambda x: op.tanh(op.multiply(x, _n(x, 0.5))),  # 2 sigmoid(x) - 1
     "plse": _plse,
     "stair": _stair,
     "hardtan": lambda x: op.clip(x, -1.0, 1.0),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ... import op
+from ..shared import functions
 from ..shared.problems import Refused
 from .config import Object, value_of
 from .conversion import MOST_ELEMENTS, Conversion, axes_of, axis_of, bounded, dtype_of, number, shape_of
@@ -45,11 +44,7 @@ def celu(x, alpha=1.0):
 
 
 def gelu(x, approximate=False):
-    if not approximate:
-        return op.nn.gelu(x)
-    cubic = op.multiply(op.multiply(op.multiply(x, x), x), _n(x, 0.044715))
-    inner = op.multiply(op.add(x, cubic), _n(x, math.sqrt(2 / math.pi)))
-    return op.multiply(op.multiply(x, _n(x, 0.5)), op.add(op.tanh(inner), _n(x, 1)))
+    return functions.gelu_of_tanh(x) if approximate else op.nn.gelu(x)
 
 
 def silu(x):
@@ -90,7 +85,9 @@ def sparse_plus(x):
 
 
 def squareplus(x, b=4):
-    return op.divide(op.add(x, op.sqrt(op.add(op.multiply(x, x), _n(x, b)))), _n(x, 2))
+    """(x + sqrt(x^2 + b)) / 2; below zero b / 2 / (sqrt(x^2 + b) - x), in which no digits cancel."""
+    twice = op.add(op.abs(x), op.sqrt(op.add(op.multiply(x, x), _n(x, b))))
+    return op.where(op.less(x, _n(x, 0)), op.divide(_n(x, b / 2), twice), op.multiply(twice, _n(x, 0.5)))
 
 
 def glu(x, axis=-1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared import functions
 from ..shared.problems import Refused
 from .activations import LOW, softmax
 from .attention import near_mask
@@ -59,8 +60,7 @@ def triangle(upper: bool):
 
 
 def logaddexp(c: Conversion):
-    a, b = operands(c, "x1", "x2")
-    return op.add(op.maximum(a, b), op.log1p(op.exp(op.negative(op.abs(op.subtract(a, b))))))
+    return functions.logaddexp(*operands(c, "x1", "x2"))
 
 
 def outer(c: Conversion):

@@ -256,12 +256,7 @@ def elu(c: Operator):
 
 
 def celu(c: Operator):
-    alpha = c.real("alpha", 1.0)
-    x = c.x
-    below = op.multiply(
-        op.subtract(op.exp(op.divide(op.minimum(x, like(x, 0.0)), like(x, alpha))), like(x, 1.0)), like(x, alpha)
-    )
-    return op.where(op.greater(x, like(x, 0.0)), x, below)
+    return functions.celu(c.x, c.real("alpha", 1.0))
 
 
 def selu(c: Operator):
@@ -269,12 +264,7 @@ def selu(c: Operator):
 
 
 def gelu(c: Operator):
-    if not c.flag("approximate", False):
-        return op.nn.gelu(c.x)
-    x = c.x
-    cube = op.multiply(op.multiply(x, x), x)
-    inner = op.multiply(op.add(x, op.multiply(cube, like(x, 0.044715))), like(x, math.sqrt(2 / math.pi)))
-    return op.multiply(op.multiply(x, like(x, 0.5)), op.add(op.tanh(inner), like(x, 1.0)))
+    return functions.gelu_of_tanh(c.x) if c.flag("approximate", False) else op.nn.gelu(c.x)
 
 
 def hard_sigmoid(c: Operator):
@@ -398,7 +388,8 @@ def softmax_with_cross_entropy(c: Operator):
     else:
         ignored = c.int("ignore_index", -100)
         index = label if len(shape_of(label)) == c.rank else op.expand_dims(label, axis=axis)
-        safe = op.clip(cast(index, "int32"), 0, c.size(axis, "the classes") - 1)
-        loss = op.negative(op.gather(logs, axis, safe))
-        loss = op.where(op.equal(index, like(index, ignored)), op.zeros_like(loss), loss)
+        is_ignored = op.equal(index, like(index, ignored))
+        safe = op.where(is_ignored, op.zeros_like(index), index)
+        loss = op.negative(op.gather(logs, axis, safe))  # which refuses labels out of range
+        loss = op.where(is_ignored, op.zeros_like(loss), loss)
     return {"Softmax": softmax_, "Loss": loss}

@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Expr
+from ..shared import functions
 from ..shared.expressions import axis_of, bounded, cast, dtype_of, is_float, known, shape_of
 from ..shared.problems import Refused
 from .conversion import Operator
@@ -101,8 +102,7 @@ def log_cumsum_exp(c: Operator):
     x, axis = _along(c)
     c.without_value("exclusive", False)
     c.without_value("reverse", False)
-    highest = op.max(x, axis=[axis], keepdims=True)
-    return op.add(op.log(op.cumsum(op.exp(op.subtract(x, highest)), axis=axis)), highest)
+    return functions.running_logsumexp(x, axis)
 
 
 def cumulative_extreme(sign: int):

@@ -278,6 +278,7 @@ DECOMPOSITIONS = {
     aten._cdist_backward.default: _distances,
     aten._pdist_forward.default: _pairs,
     aten._embedding_bag.default: _bag,
+    aten._embedding_bag_forward_only.default: _bag,
     aten._embedding_bag_backward.default: _bag_backward,
 }
 # Decompositions that PyTorch has, but does not apply by itself.

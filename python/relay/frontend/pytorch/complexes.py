@@ -12,7 +12,8 @@ import numpy as np
 import torch
 
 from ... import op
-from . import bits, create, elementwise, index, linear, reduce, scatter, shape
+from ..shared import functions
+from . import bits, create, index, linear, reduce, scatter, shape
 from .conversion import Conversion, Refused, cast, number
 
 REAL = {torch.complex64: "float32", torch.complex128: "float64", torch.float32: "float32", torch.float64: "float64"}
@@ -41,7 +42,7 @@ def parts(c: Conversion):
 
 
 def magnitude(c: Conversion):
-    return elementwise.hypotenuse(*parts(c), REAL[c.val("self").dtype])
+    return functions.hypotenuse(*parts(c))
 
 
 def pair(re, im):
@@ -223,7 +224,7 @@ def angle(c: Conversion):
     """Returns the angle of real numbers: 0 or pi."""
     if c.val("self").is_complex():
         re, im = parts(c)
-        return elementwise.arctangent(im, re, c.dtype)
+        return functions.atan2(im, re)
     x, zero, pi = c.as_("self"), number(0, c.dtype), number(math.pi, c.dtype)
     found = op.where(op.less(x, zero), pi, zero)
     return op.where(op.isnan(x), x, found) if c.val("self").dtype.is_floating_point else found
@@ -258,7 +259,7 @@ def _log_of_size(re, im, dtype: str):
     near = op.multiply(op.log1p(apart), number(0.5, dtype))
     quarter = number(0.25, dtype)
     is_large = op.greater(large, one)
-    quarters = elementwise.hypotenuse(*(op.where(is_large, op.multiply(part, quarter), part) for part in (a, b)), dtype)
+    quarters = functions.hypotenuse(*(op.where(is_large, op.multiply(part, quarter), part) for part in (a, b)))
     far = op.add(op.log(quarters), op.where(is_large, number(math.log(4), dtype), number(0, dtype)))
     is_near = op.logical_and(op.less(apart, number(2, dtype)), op.greater(apart, number(-0.5, dtype)))
     return op.where(is_near, near, far)
@@ -267,7 +268,7 @@ def _log_of_size(re, im, dtype: str):
 def _polar(c: Conversion) -> tuple:
     """The logarithm of the magnitude, and the angle."""
     (re, im), dtype = parts(c), REAL[c.val("self").dtype]
-    return _log_of_size(re, im, dtype), elementwise.arctangent(im, re, dtype)
+    return _log_of_size(re, im, dtype), functions.atan2(im, re)
 
 
 def log(base: float = math.e):
@@ -299,13 +300,13 @@ def sqrt(c: Conversion):
 
     scale, back = chosen(2.0**-4, 2.0**60), chosen(2.0**2, 2.0**-30)
     a, b = (op.multiply(op.abs(part), scale) for part in (re, im))
-    large = op.sqrt(op.multiply(op.add(elementwise.hypotenuse(a, b, dtype), a), half))
+    large = op.sqrt(op.multiply(op.add(functions.hypotenuse(a, b), a), half))
     small = op.where(op.equal(large, zero), zero, op.divide(op.multiply(b, half), large))
     large, small = op.where(op.isinf(b), b, large), op.where(op.isinf(b), b, small)
     large, small = op.multiply(large, back), op.multiply(small, back)
     is_right = op.greater_equal(re, zero)
     turned = op.where(is_right, small, large)
-    below = elementwise.is_negative(im, dtype)
+    below = functions.is_negative(im)
     return pair(op.where(is_right, large, small), op.where(below, op.negative(turned), turned))
 
 
@@ -325,7 +326,7 @@ def power(c: Conversion):
     zero, one = number(0, dtype), number(1, dtype)
     (a, b), (x, y) = _component(c, "self"), _component(c, "exponent")
     b, y = (zero if part is None else part for part in (b, y))
-    direction = elementwise.arctangent(b, a, dtype)
+    direction = functions.atan2(b, a)
     is_zero = op.logical_and(op.equal(a, zero), op.equal(b, zero))
     logarithm = _log_of_size(op.where(is_zero, one, a), b, dtype)
     size = op.subtract(op.multiply(x, logarithm), op.multiply(y, direction))

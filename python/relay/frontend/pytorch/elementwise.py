@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from ... import op
+from ..shared import functions
 from .conversion import IN_EVALUATION, Conversion, Refused, cast, dtype_name, exact_type, number
 
 
@@ -69,37 +68,19 @@ def round_decimals(c: Conversion):
     return down(op.round(up(x, scale)), scale) if decimals else op.round(x)
 
 
-def is_negative(x, dtype: str):
-    """Returns true below zero, and for -0."""
-    zero = number(0, dtype)
-    of_zeros = op.less(op.divide(number(1, dtype), x), zero)
-    return op.where(op.equal(x, zero), of_zeros, op.less(x, zero))
-
-
-def arctangent(y, x, dtype: str):
-    """Returns the angle of (x, y), between -pi and pi."""
-    tall, wide = op.abs(y), op.abs(x)
-    small, large = op.minimum(tall, wide), op.maximum(tall, wide)
-    ratio = op.where(op.equal(small, large), number(1, dtype), op.divide(small, large))
-    angle = op.atan(op.where(op.equal(large, number(0, dtype)), number(0, dtype), ratio))
-    angle = op.where(op.greater(tall, wide), op.subtract(number(math.pi / 2, dtype), angle), angle)
-    angle = op.where(is_negative(x, dtype), op.subtract(number(math.pi, dtype), angle), angle)
-    return op.where(is_negative(y, dtype), op.negative(angle), angle)
-
-
 def atan2(c: Conversion):
-    return arctangent(c.as_("self"), c.as_("other"), c.dtype)
+    return functions.atan2(c.as_("self"), c.as_("other"))
 
 
 def signbit(c: Conversion):
     dtype = dtype_name(c.val("self").dtype)
     floats = c.val("self").dtype.is_floating_point
-    return is_negative(c("self"), dtype) if floats else op.less(c.as_("self", dtype), number(0, dtype))
+    return functions.is_negative(c("self")) if floats else op.less(c.as_("self", dtype), number(0, dtype))
 
 
 def copysign(c: Conversion):
     size = op.abs(c.as_("self"))
-    return op.where(is_negative(c.as_("other"), c.dtype), op.negative(size), size)
+    return op.where(functions.is_negative(c.as_("other")), op.negative(size), size)
 
 
 def without_nan(function):
@@ -116,18 +97,8 @@ def without_nan(function):
     return convert
 
 
-def hypotenuse(a, b, dtype: str):
-    """sqrt(a^2 + b^2): the larger times sqrt(1 + quotient^2), which is not too large before the result is."""
-    a, b = op.abs(a), op.abs(b)
-    small, large = op.minimum(a, b), op.maximum(a, b)
-    ratio = op.divide(small, large)
-    sides = op.multiply(large, op.sqrt(op.add(number(1, dtype), op.multiply(ratio, ratio))))
-    sides = op.where(op.equal(large, number(0, dtype)), large, sides)
-    return op.where(op.logical_or(op.isinf(a), op.isinf(b)), number(math.inf, dtype), sides)
-
-
 def hypot(c: Conversion):
-    return hypotenuse(c.as_("self"), c.as_("other"), c.dtype)
+    return functions.hypotenuse(c.as_("self"), c.as_("other"))
 
 
 def exp2(c: Conversion):
@@ -172,8 +143,8 @@ def pow(c: Conversion):
     if exponent == 2:
         base = c.as_("self")
         return op.multiply(base, base)
-    if exponent == 0.5:
-        return op.sqrt(c.as_("self"))
+    if exponent in (0.5, -0.5):  # a function of its own in PyTorch too, with other results for -0 and -inf
+        return (op.sqrt if exponent > 0 else op.rsqrt)(c.as_("self"))
     return op.power(c.as_("self"), c.as_("exponent"))
 
 
@@ -230,8 +201,9 @@ def elu(c: Conversion, x, dtype: str):
     )
 
 
-def silu(c: Conversion):
-    return op.multiply(c("self"), op.sigmoid(c("self")))
+@_exact
+def silu(c: Conversion, x, dtype: str):
+    return op.multiply(x, op.sigmoid(x))
 
 
 def _sixth(x, dtype):
@@ -239,21 +211,19 @@ def _sixth(x, dtype):
     return op.divide(op.minimum(op.maximum(shifted, number(0, dtype)), number(6, dtype)), number(6, dtype))
 
 
-def hardsigmoid(c: Conversion):
-    return _sixth(c("self"), c.dtype)
+@_exact
+def hardsigmoid(c: Conversion, x, dtype: str):
+    return _sixth(x, dtype)
 
 
-def hardswish(c: Conversion):
-    return op.multiply(c("self"), _sixth(c("self"), c.dtype))
+@_exact
+def hardswish(c: Conversion, x, dtype: str):
+    return op.multiply(x, _sixth(x, dtype))
 
 
 @_exact
 def gelu(c: Conversion, x, dtype: str):
-    """With tanh, (1 + tanh(y)) / 2 is sigmoid(2 y), in which no digits cancel."""
-    if c("approximate") == "none":
-        return op.nn.gelu(x)
-    cube = op.multiply(op.multiply(op.multiply(x, x), x), number(0.044715, dtype))
-    return op.multiply(x, op.sigmoid(op.multiply(op.add(x, cube), number(2 * math.sqrt(2 / math.pi), dtype))))
+    return op.nn.gelu(x) if c("approximate") == "none" else functions.gelu_of_tanh(x)
 
 
 def where(c: Conversion):

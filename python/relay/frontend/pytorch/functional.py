@@ -139,6 +139,12 @@ def _seen(node):
     return node.args[0] if is_view and isinstance(node.args[0], torch.fx.Node) else None
 
 
+def _is_stored_alike(one, other) -> bool:
+    a, b = one.meta["val"], other.meta["val"]
+    return a.dtype == b.dtype and (list(a.shape), _strides(a), a.storage_offset()) == (
+        list(b.shape), _strides(b), b.storage_offset())  # fmt: skip
+
+
 class PartsRefused(CompileError):
     """The error that nodes of the graph cannot be imported."""
 
@@ -150,6 +156,8 @@ class _Functional(Graph):
         super().__init__(graph_module, Problems(), {}, {})
         self.constants, self.params, self.feeds, self.symbols = constants, [], [], {}
         self.written = writes(graph_module)
+        self.copies = {node: target for target, node in self.written.items()}
+        self.takers = {node.args[1]: target for target, node in self.written.items()}
 
     def imported(self) -> Import:
         self.placeholders = [node for node in self.graph_module.graph.nodes if node.op == "placeholder"]
@@ -295,11 +303,10 @@ class _Functional(Graph):
             if node.args[1] not in self.failed:
                 changed.append(self._write(target, node.args[1], results))
         places = {}
-        copies = {node: target for target, node in self.written.items()}
         for value in self.given:
             if isinstance(value, torch.fx.Node) and value in self.failed:
                 continue
-            outputs.append(self._output(copies.get(value, value), results, places))
+            outputs.append(self._output(self.copies.get(value, value), results, places))
         return results, outputs, changed
 
     def _write(self, target, source, results: list) -> Write:
@@ -319,10 +326,13 @@ class _Functional(Graph):
         return Write(place, Output(computed=len(results) - 1, axes=axes), feed)
 
     def _base(self, node):
-        """Returns the tensor whose memory PyTorch uses for this result, if that is an argument or a result too."""
+        """Returns the tensor whose memory PyTorch uses for this result, if that is an argument or a result too. The
+        memory of a value that an argument takes is the argument's."""
         base, seen = node, _seen(node)
         while seen is not None:
             base, seen = seen, _seen(seen)
+            if base in self.takers and _is_stored_alike(self.takers[base], base):
+                return self.takers[base]
         val = base.meta.get("val")
         if not isinstance(val, torch.Tensor) or 0 in _strides(val):
             return node

@@ -6,6 +6,7 @@ import math
 
 from ... import op
 from ..._core import Expr
+from ..shared import functions
 from ..shared.expressions import cast, dtype_of, is_float
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
@@ -139,32 +140,16 @@ def shift(name: str):
 
 
 def round_away(c: Conversion) -> Expr:
-    """Rounds halves away from zero."""
-    down = op.trunc(c.x)
-    is_far = op.greater_equal(op.abs(op.subtract(c.x, down)), number(0.5, c.dtype()))
-    return op.where(is_far, op.add(down, op.sign(c.x)), down)
+    return functions.away_from_zero(c.x)
 
 
 def cbrt(c: Conversion) -> Expr:
-    root = op.power(op.abs(c.x), number(1 / 3, c.dtype()))
-    return op.multiply(op.sign(c.x), root)
+    return functions.cbrt(c.x)
 
 
 def atan2(c: Conversion) -> Expr:
-    """Returns the angle of the point (x, y), with the signs of zeros and infinities of C's atan2."""
     c.expect_inputs(2)
-    y, x, dtype = c.x, c.input(1), c.dtype()
-    zero, one = number(0, dtype), number(1, dtype)
-    is_left = op.less(op.divide(op.sign(x), one), zero)
-    is_left = op.logical_or(is_left, op.less(op.divide(one, x), zero))
-    is_below = op.logical_or(op.less(y, zero), op.less(op.divide(one, y), zero))
-    both_zero = op.logical_and(op.equal(x, zero), op.equal(y, zero))
-    both_infinite = op.logical_and(op.isinf(x), op.isinf(y))
-    ratio = op.divide(op.abs(y), op.abs(x))
-    ratio = op.where(both_zero, zero, op.where(both_infinite, one, ratio))
-    angle = op.atan(ratio)
-    angle = op.where(is_left, op.subtract(number(math.pi, dtype), angle), angle)
-    return op.where(is_below, op.negative(angle), angle)
+    return functions.atan2(c.x, c.input(1))
 
 
 def reduce_precision(c: Conversion) -> Expr:
@@ -216,20 +201,24 @@ _FAR = (-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.005739
 
 
 def erf_inv(c: Conversion) -> Expr:
-    """Returns the inverse of erf by Giles's polynomials; for float64, two steps of Newton's method follow."""
-    x, dtype = c.x, c.dtype()
-    w = op.negative(op.log1p(op.negative(op.multiply(x, x))))
+    """Returns the inverse of erf by Giles's polynomials; for float64, steps of Newton's method follow, near 1
+    with the logarithm of erfc."""
+    x, dtype = op.abs(c.x), c.dtype()
+    w = op.negative(op.add(op.log1p(x), op.log1p(op.negative(x))))  # of 1 - x^2, whose digits would cancel
     is_near = op.less(w, number(5, dtype))
     w = op.where(is_near, op.subtract(w, number(2.5, dtype)), op.subtract(op.sqrt(w), number(3, dtype)))
     p = op.where(is_near, number(_NEAR[0], dtype), number(_FAR[0], dtype))
     for near, far in zip(_NEAR[1:], _FAR[1:], strict=True):
         p = op.add(op.where(is_near, number(near, dtype), number(far, dtype)), op.multiply(p, w))
     y = op.multiply(p, x)
-    for _ in range(2 if dtype == "float64" else 0):
+    for _ in range(4 if dtype == "float64" else 0):
         slope = op.multiply(number(2 / math.sqrt(math.pi), dtype), op.exp(op.negative(op.multiply(y, y))))
-        y = op.subtract(y, op.divide(op.subtract(op.erf(y), x), slope))
-    is_end = op.equal(op.abs(x), number(1, dtype))
-    return op.where(is_end, op.multiply(x, number(math.inf, dtype)), y)
+        rest = op.erfc(y)
+        near = op.divide(op.subtract(x, op.erf(y)), slope)
+        far = op.divide(op.multiply(op.subtract(op.log(rest), op.log1p(op.negative(x))), rest), slope)
+        y = op.add(y, op.where(op.greater(x, number(0.5, dtype)), far, near))
+    y = op.where(op.equal(x, number(1, dtype)), number(math.inf, dtype), y)
+    return op.multiply(op.sign(c.x), y)
 
 
 def square(c: Conversion) -> Expr:

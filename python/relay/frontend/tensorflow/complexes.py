@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import op
 from ..._core import Dim, Expr
 from ..shared.expressions import cast, dtype_of, shape_of
-from ..shared.functions import atan2
+from ..shared.functions import atan2, hypotenuse
 from ..shared.problems import Refused
 from ..shared.values import Complex, Known, constant, number
 from .conversion import Conversion
@@ -47,8 +47,7 @@ def part(place: int):
 
 
 def absolute(c: Conversion):
-    real, imaginary = parts_of(c)
-    return op.sqrt(op.add(op.multiply(real, real), op.multiply(imaginary, imaginary)))
+    return hypotenuse(*parts_of(c))
 
 
 def angle(c: Conversion):

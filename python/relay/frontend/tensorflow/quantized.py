@@ -11,6 +11,7 @@ import numpy as np
 from ... import op
 from ..._core import Expr
 from ..shared.expressions import cast, dtype_of, shape_of
+from ..shared.functions import away_from_zero
 from ..shared.problems import Refused
 from ..shared.values import number
 from . import windows
@@ -28,11 +29,6 @@ def _real(value) -> Expr:
     return number(value, "float64") if isinstance(value, (int, float)) else cast(value, "float64")
 
 
-def _away(x: Expr) -> Expr:
-    """Returns a number rounded to the nearest integer, halves away from zero."""
-    return op.multiply(op.sign(x), op.floor(op.add(op.abs(x), _real(0.5))))
-
-
 def _scale(low: Expr, high: Expr, dtype: str) -> Expr:
     """Returns the integers that one unit of the real range has."""
     least, most = _limits(dtype)
@@ -44,7 +40,9 @@ def _integers(x: Expr, low: Expr, high: Expr, dtype: str, is_clipped: bool = Tru
     """Returns numbers as integers, float64, of the range from `low` to `high`. All are 0 in an empty range."""
     least, most = _limits(dtype)
     scale = _scale(low, high, dtype)
-    made = op.add(op.subtract(_away(op.multiply(x, scale)), _away(op.multiply(low, scale))), _real(least))
+    made = op.add(
+        op.subtract(away_from_zero(op.multiply(x, scale)), away_from_zero(op.multiply(low, scale))), _real(least)
+    )
     if is_clipped:
         made = op.minimum(op.maximum(made, _real(least)), _real(most))
     return op.where(op.equal(low, high), _real(0), made)
@@ -55,7 +53,7 @@ def _numbers(x: Expr, low: Expr, high: Expr) -> Expr:
     dtype = dtype_of(x)
     least, _ = _limits(dtype)
     step = op.divide(_real(1), _scale(low, high, dtype))
-    begin = op.multiply(_away(op.divide(low, step)), step)
+    begin = op.multiply(away_from_zero(op.divide(low, step)), step)
     made = op.add(begin, op.multiply(op.subtract(_real(x), _real(least)), step))
     return op.where(op.equal(low, high), low, made)
 
@@ -96,7 +94,7 @@ def quantize(c: Conversion):
     if mode == "MIN_COMBINED":
         half = (most - least + 1) // 2 if least else 0
         clipped = op.subtract(op.minimum(op.maximum(x, low), high), low)
-        made = _away(op.subtract(op.multiply(clipped, _scale(low, high, dtype)), _real(half)))
+        made = away_from_zero(op.subtract(op.multiply(clipped, _scale(low, high, dtype)), _real(half)))
         return _results(made, dtype, low, high)
     if mode != "SCALED":
         raise Refused(f"its mode is {mode!r}", "use MIN_COMBINED, MIN_FIRST or SCALED")
@@ -108,7 +106,7 @@ def quantize(c: Conversion):
     low, high = op.divide(_real(least), scale), op.divide(_real(most), scale)
     exact = op.multiply(op.minimum(op.maximum(x, low), high), scale)
     is_even = c.text("round_mode", "HALF_AWAY_FROM_ZERO") == "HALF_TO_EVEN"
-    return _results(op.round(exact) if is_even else _away(exact), dtype, low, high)
+    return _results(op.round(exact) if is_even else away_from_zero(exact), dtype, low, high)
 
 
 def dequantize(c: Conversion):

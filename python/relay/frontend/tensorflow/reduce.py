@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Dim, Expr
+from ..shared import functions
 from ..shared.expressions import cast, dtype_of, is_float, shape_of
 from ..shared.problems import Refused
 from ..shared.values import constant, number, size_number
@@ -61,14 +62,15 @@ def cumulative(function):
 
 
 def log_cumulative(c: Conversion):
-    """CumulativeLogsumexp: the logarithm of a sum of exponentials, below the greatest value of all."""
+    """CumulativeLogsumexp, from either end, with or without the element itself."""
     axis = c.axis(1)
-    greatest = op.max(c.x, axis=[axis], keepdims=True)
-    x = op.exp(op.subtract(c.x, greatest))
-    x = op.reverse(x, axis=axis) if c("reverse", False) else x
-    made = op.cumsum(x, axis=axis, exclusive=bool(c("exclusive", False)))
-    made = op.reverse(made, axis=axis) if c("reverse", False) else made
-    return op.add(op.log(made), greatest)
+    x = op.reverse(c.x, axis=axis) if c("reverse", False) else c.x
+    made = functions.running_logsumexp(x, axis)
+    if c("exclusive", False):
+        made = op.strided_slice(made, begin=[0], end=[-1], strides=[1], axes=[axis])
+        widths = [[int(place == axis), 0] for place in range(c.rank(0))]
+        made = op.nn.pad(made, c.number(-math.inf), pad_width=widths)
+    return op.reverse(made, axis=axis) if c("reverse", False) else made
 
 
 def _lowest(dtype: str):

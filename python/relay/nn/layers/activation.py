@@ -82,8 +82,9 @@ class GELU(Module):
             return op.nn.gelu(x)
         number = lambda value: const(np.float32(value))  # noqa: E731
         cube = op.multiply(op.multiply(x, x), x)
-        inner = op.multiply(number(np.sqrt(2 / np.pi)), op.add(x, op.multiply(number(0.044715), cube)))
-        return op.multiply(op.multiply(number(0.5), x), op.add(number(1), op.tanh(inner)))
+        inner = op.add(x, op.multiply(number(0.044715), cube))
+        # (1 + tanh(y)) / 2 is sigmoid(2 y), in which no digits cancel.
+        return op.multiply(x, op.sigmoid(op.multiply(number(2 * np.sqrt(2 / np.pi)), inner)))
 
     def extra_repr(self) -> str:
         return "" if self.approximate == "none" else f"approximate={self.approximate!r}"

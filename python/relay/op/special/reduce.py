@@ -46,8 +46,9 @@ def _mean_std(data, axis=None, keepdims=False, exclude=False):
 
 
 def _logsumexp(data, axis=None, keepdims=False):
-    """Returns log(sum(exp(data))), with the largest value subtracted first."""
+    """Returns log(sum(exp(data))), with the largest value subtracted first, if it is finite."""
     largest = op_call("max", [data], axis=axis, keepdims=True)
+    largest = op_call("where", [op_call("isfinite", [largest]), largest, op_call("zeros_like", [largest])])
     total = op_call("sum", [op_call("exp", [op_call("subtract", [data, largest])])], axis=axis, keepdims=True)
     out = op_call("add", [op_call("log", [total]), largest])
     return out if keepdims else op_call("squeeze", [out], axis=axis)

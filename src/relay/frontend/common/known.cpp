@@ -25,9 +25,10 @@ size_t tree_size(const Expr& e, size_t limit) {
 
 bool is_number(const Expr& e) { return e->kind == Kind::Int || e->kind == Kind::Float; }
 
-// True if arithmetic on sizes surely stays within its type: it has no factors and terms that sizes do not have.
-bool is_of_sizes(const Expr& root) {
-  constexpr int64_t most = int64_t{1} << 32;
+// True if arithmetic on sizes surely stays within its type: it has no factors and terms that sizes do not have. In
+// int32 and float32, which is exact up to 2^24, they are smaller.
+bool is_of_sizes(const Expr& root, DType dtype) {
+  const int64_t most = int64_t{1} << (dtype.bits == 64 ? 32 : dtype.is_float() ? 14 : 16);
   bool fits = true;
   scalar::visit(root, [&](const Expr& e) {
     if (e->kind != Kind::Binary ||
@@ -47,7 +48,8 @@ bool holds_sizes(DType t) {
 KnownRef make(Shape shape, DType dtype, Exprs values) {
   constexpr size_t limit = 200;
   for (const Expr& e : values)
-    if (!is_number(e) && (!holds_sizes(dtype) || tree_size(e, limit) >= limit || !is_of_sizes(e))) return nullptr;
+    if (!is_number(e) && (!holds_sizes(dtype) || tree_size(e, limit) >= limit || !is_of_sizes(e, dtype)))
+      return nullptr;
   return std::make_shared<const Known>(Known{std::move(shape), dtype, std::move(values)});
 }
 
@@ -146,7 +148,7 @@ Expr binary_element(BinaryOp op, const Expr& a, const Expr& b, DType dtype) {
   }
   Expr value = scalar::binary(op, a, b);
   if (!scalar::is_comparison(op)) return scalar::simplify(value);
-  std::optional<bool> proven = is_of_sizes(value) ? scalar::prove(value) : std::nullopt;
+  std::optional<bool> proven = is_of_sizes(value, dtype) ? scalar::prove(value) : std::nullopt;
   return proven ? scalar::imm(*proven) : Expr();
 }
 

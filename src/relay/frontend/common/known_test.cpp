@@ -75,6 +75,10 @@ TEST(Known, SizesThatMightWrapAroundAreNotKnown) {
   EXPECT_EQ(str(binary(BinaryOp::Mul, *size, *ints({scalar::imm(int64_t{1} << 62)}))), "not known");
   EXPECT_EQ(str(binary(BinaryOp::Lt, *binary(BinaryOp::Sub, *size, *ints({scalar::imm(1)})), *size)), "bool[1] [1]");
   EXPECT_EQ(str(cast(*size, DType::uint8())), "not known");
+  const KnownRef large = binary(BinaryOp::Mul, *size, *ints({scalar::imm(int64_t{1} << 30)}));
+  EXPECT_EQ(str(large), "int64[1] [n * 1073741824]");
+  EXPECT_EQ(str(cast(*large, DType::int32())), "not known");
+  EXPECT_EQ(str(cast(*large, DType::float32())), "not known");
   EXPECT_EQ(str(cast(*size, DType::float16())), "not known");
 }
 

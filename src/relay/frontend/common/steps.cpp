@@ -33,6 +33,13 @@ Expr Captures::wrap(Expr e) const {
   return e;
 }
 
+Expr element_at(Conversion& c, const Expr& e, const Expr& index, int64_t axis) {
+  if (c.extent(e, axis) != 0) return c.emit("take", {e, index}, {{"axis", axis}});
+  ir::Dims shape = c.shape(e);
+  shape.erase(shape.begin() + axis);
+  return c.broadcast_to(c.scalar(0, c.dtype(e)), shape);
+}
+
 namespace {
 
 Type int64_scalar() { return ir::tensor_type({}, DType::int64()); }
@@ -45,7 +52,9 @@ class Loop {
 
   std::optional<Stepped> run(MakeStep make) {
     if (!find_types(make)) return std::nullopt;
-    if (!steps_.count && !step_.condition) return c_.bad("it never ends: it has neither a count nor a condition");
+    if (!steps_.count && !step_.condition)
+      return steps_.condition ? c_.bad("it never ends: no step changes its condition, and it has no count")
+                              : c_.bad("it never ends: it has neither a count nor a condition");
     count_ = outside_.hold(steps_.count ? steps_.count : c_.integer_scalar(INT64_MAX));
     Expr all = step_.outputs.empty() ? in_turn() : by_halves();
     if (!all || c_.failed()) return std::nullopt;

@@ -46,6 +46,9 @@ struct Stepped {
   ir::Exprs state, outputs;  // state after the last step; outputs of all steps, along a new first axis
 };
 
+// The slice at an index of an axis, that a step reads. Of an axis without elements, which has no steps, it is zeros.
+ir::Expr element_at(Conversion& c, const ir::Expr& e, const ir::Expr& index, int64_t axis);
+
 using MakeStep = function_ref<std::optional<Step>(const ir::Expr& index, const ir::Exprs& state)>;
 
 // Unset if a problem was reported. A state whose size changes from step to step has `?` there; `make` is called a

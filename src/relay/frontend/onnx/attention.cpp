@@ -80,7 +80,10 @@ Values Attention(Convert& c) {
   if (c.has(4) != c.has(5)) return c.bad("it has past keys or past values, but not both");
   if (c.has(4)) k = c.concatenate({c.input(4), k}, 2), v = c.concatenate({c.input(5), v}, 2);
   std::optional<int64_t> heads = c.extent(q, 1), others = c.extent(k, 1), width = c.extent(q, 3);
-  if (!heads || !others || !width || *others < 1 || *heads % *others)
+  if (!heads || !others || !width)
+    return c.unsized("Q {} and K {} without fixed numbers of heads and a fixed size of each", ir::str(q->type),
+                     ir::str(k->type));
+  if (*others < 1 || *heads % *others)
     return c.bad("Q is {} and K {}: the number of heads of one does not divide that of the other",
                  q ? ir::str(q->type) : "?", k ? ir::str(k->type) : "?");
   const double scale = std::sqrt(c.real("scale", 1 / std::sqrt(static_cast<double>(*width))));

@@ -2,6 +2,7 @@
 // elements) are computed at import.
 #include <limits>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/convert.h"
 
 namespace relay::onnx::convert {
@@ -66,10 +67,11 @@ Values Min(Convert& c) { return chain(c, "minimum", BinaryOp::Min); }
 Values Sum(Convert& c) { return chain(c, "add", BinaryOp::Add); }
 
 Values Mean(Convert& c) {
-  Values sum = Sum(c);
-  if (c.inputs() == 1) return sum;
-  const Expr total = c.expression(sum[0]);
-  return total ? Values{c.multiply(total, 1.0 / static_cast<double>(c.inputs()))} : Values();
+  if (c.inputs() == 1) return {c.value(0)};
+  const DType dtype = c.dtype(c.input(0)), exact = exact_type(c, c.input(0));
+  Expr total;
+  for (const Expr& e : c.all_inputs()) total = total ? c.add(total, c.cast(e, exact)) : c.cast(e, exact);
+  return {c.cast(c.divide(total, c.scalar(static_cast<double>(c.inputs()), exact)), dtype)};
 }
 
 // The remainder of floats with the dividend's sign; for an infinite divisor it is the dividend.
@@ -102,14 +104,18 @@ Values Mod(Convert& c) {
   return dividends ? binary(c, "trunc_mod", BinaryOp::TruncMod) : binary(c, "floor_mod", BinaryOp::FloorMod);
 }
 
+// A type that holds base and exponent; an integer to a floating-point power is computed in float64.
+static DType type_of_power(DType base, DType exponent) {
+  if (base.is_float() && !exponent.is_float()) return base;
+  if (!base.is_float() && exponent.is_float()) return DType::float64();
+  if (base.is_float()) return exponent.bits > base.bits ? exponent : base;
+  return base == exponent || base == DType::uint64() ? base : DType::int64();
+}
+
 static Expr power(Convert& c) {
   Expr base = c.input(0), exponent = second_operand(c, base);
-  // An integer to a floating-point power is computed in floats.
-  if (!c.dtype(base).is_float() && c.dtype(exponent).is_float()) {
-    Expr power = c.emit("power", {c.cast(base, c.dtype(exponent)), exponent});
-    return c.cast(power, c.dtype(base));
-  }
-  return c.emit("power", {base, c.cast(exponent, c.dtype(base))});
+  const DType dtype = c.dtype(base), wide = type_of_power(dtype, c.dtype(exponent));
+  return c.cast(c.emit("power", {c.cast(base, wide), c.cast(exponent, wide)}), dtype);
 }
 
 // Base and exponent may differ in type; the result has the base's.
@@ -152,9 +158,6 @@ Values Where(Convert& c) {
 }
 
 // swish(A) * B
-Values SwiGLU(Convert& c) {
-  Expr a = c.input(0);
-  return {c.multiply(c.multiply(a, c.emit("sigmoid", {c.multiply(a, c.real("alpha", 1))})), c.input(1))};
-}
+Values SwiGLU(Convert& c) { return {c.multiply(silu(c, c.input(0), c.real("alpha", 1)), c.input(1))}; }
 
 }  // namespace relay::onnx::convert

@@ -303,7 +303,9 @@ Values Loop(Convert& c) {
       steps.size = is_int(count->values[0]) ? scalar::imm(std::max<int64_t>(count->values[0]->ivalue, 0))
                                             : scalar::max(count->values[0], scalar::imm(0));
   }
-  if (c.has(1) && known_number(c.known(1)).value_or(0) == 0) steps.condition = as_scalar(c, c.input(1));
+  const std::optional<double> first = c.has(1) ? known_number(c.known(1)) : 1;
+  if (!first) steps.condition = as_scalar(c, c.input(1));
+  if (first == 0.0) steps.count = c.integer_scalar(0), steps.size = scalar::imm(0);
   for (size_t i = 0; i < states; ++i) {
     if (!c.has(i + 2)) return c.bad("input {} is missing", i + 2);
     steps.state.push_back(is_known_list(given[i + 2]) || lists::is_list(given[i + 2]) || lists::is_option(given[i + 2])
@@ -383,7 +385,7 @@ Values batched_scan(Convert& c, const Graph& body) {
   Captures outside(c);
   for (Expr& e : all) e = outside.hold(e);
   auto enter = [&](const Value& value) { return outside.hold(value); };
-  auto at = [&](const Expr& e, const Expr& index) { return c.emit("take", {e, index}, {{"axis", int64_t{0}}}); };
+  auto at = [&](const Expr& e, const Expr& index) { return element_at(c, e, index, 0); };
   Steps batches;
   batches.count = outside.hold(c.size_of(all[0], 0)), batches.size = c.shape(all[0])[0];
   const Expr length = outside.hold(c.size_of(all[states], 1));
@@ -453,8 +455,8 @@ Values Scan(Convert& c) {
     for (size_t i = 0; i < states; ++i) inputs.push_back(like(state[i], c.value(i)));
     Expr last = c.subtract(c.subtract(steps.count, c.integer_scalar(1)), index);
     for (size_t i = 0; i < tensors.size(); ++i)
-      inputs.push_back(like(c.emit("take", {tensors[i], in->reverse[i] ? last : index}, {{"axis", in->axes[i]}}),
-                            c.value(states + i)));
+      inputs.push_back(
+          like(element_at(c, tensors[i], in->reverse[i] ? last : index, in->axes[i]), c.value(states + i)));
     std::optional<Values> outputs = c.tensors_of(*body, inputs, enter, true);
     if (!outputs ||
         !kinds.take(c, *outputs, Values(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states))))

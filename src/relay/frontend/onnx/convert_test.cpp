@@ -135,7 +135,7 @@ TEST(OnnxConvert, Elementwise) {
             "reshape add : " + f32("2, 4, 5"));
   EXPECT_EQ(imported("Pow", 13, {x, list({2})}), "cast power : " + f32("2, 4"));
   EXPECT_EQ(imported("Sum", 8, {x, x, weight({4})}), "add add : " + f32("2, 4"));
-  EXPECT_EQ(imported("Mean", 8, {x, x}), "add multiply : " + f32("2, 4"));
+  EXPECT_EQ(imported("Mean", 8, {x, x}), "add divide : " + f32("2, 4"));
   EXPECT_EQ(imported("Max", 8, {x}), ": " + f32("2, 4"));
   EXPECT_EQ(imported("Less", 9, {x, weight({4})}), "less : Tensor[(2, 4), bool]");
   EXPECT_EQ(imported("And", 7, {in("2:bool"), in("2:bool")}), "logical_and : Tensor[(2), bool]");

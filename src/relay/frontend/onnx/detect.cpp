@@ -60,7 +60,7 @@ Values NonMaxSuppression(Convert& c) {
   Steps steps;
   steps.count = c.size_of(scores, 2), steps.size = c.shape(scores)[2], steps.state = {alive, none, counts};
   std::optional<Stepped> all = repeat(c, steps, outside, [&](const Expr& index, const Exprs& state) {
-    auto here = [&](const Expr& e) { return c.expand(c.emit("take", {e, index}, {{"axis", int64_t{2}}}), 2); };
+    auto here = [&](const Expr& e) { return c.expand(element_at(c, e, index, 2), 2); };
     Expr chosen = c.emit("logical_and", {here(state[0]), c.emit("less", {state[2], most})});
     auto shared = [&](const Expr& low, const Expr& high) {
       Expr length = c.subtract(c.emit("minimum", {high, here(high)}), c.emit("maximum", {low, here(low)}));

@@ -236,7 +236,7 @@ Values OneHot(Convert& c) {
   }
   std::optional<double> depth = c.number(1, "depth");
   if (!depth) return {};
-  if (!(*depth >= 1 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
+  if (!(*depth >= 0 && *depth <= INT32_MAX)) return c.bad("depth is {}", *depth);
   indices = from_the_front(c, indices, static_cast<int64_t>(*depth));
   return {c.emit("one_hot", {indices, value(1), value(0)},
                  {{"depth", static_cast<int64_t>(*depth)}, {"axis", axis}, {"dtype", dtype}})};

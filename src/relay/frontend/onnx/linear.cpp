@@ -1,6 +1,7 @@
 // Matrix products.
 #include <algorithm>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/common/ops/quantise.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
@@ -20,14 +21,22 @@ Values Gemm(Convert& c) {
   if (c.opset < 7 && c.rank(a) > 2) a = c.emit("nn.batch_flatten", {a});
   if (!c.expect_rank(a, 2, 2, "A") || !c.expect_rank(b, 2, 2, "B")) return {};
   if (c.integer("transA", 0)) a = c.transpose(a, {1, 0});
+  const DType dtype = c.dtype(a);
+  const double alpha = c.real("alpha", 1), beta = c.real("beta", 1);
+  Expr bias = c.has(2) && beta != 0 ? c.input(2) : Expr();
+  // Sums of halves may be far larger than halves, before a factor makes them smaller.
+  if (alpha != 1) {
+    const DType exact = exact_type(c, a);
+    a = c.cast(a, exact), b = c.cast(b, exact);
+    if (bias) bias = c.cast(bias, exact);
+  }
   Expr product = c.integer("transB", 0) ? c.emit("nn.dense", {a, b}) : c.emit("nn.matmul", {a, b});
-  product = c.multiply(product, c.real("alpha", 1));
-  double beta = c.real("beta", 1);
-  if (!c.has(2) || beta == 0) return {product};
-  Expr bias = c.multiply(c.input(2), beta);
+  product = c.multiply(product, alpha);
+  if (!bias) return {c.cast(product, dtype)};
+  bias = c.multiply(bias, beta);
   if (c.rank(bias) == 1 && product && scalar::prove_equal(c.shape(bias)[0], c.shape(product)[1]) == true)
-    return {c.emit("nn.bias_add", {product, bias}, {{"axis", int64_t{1}}})};
-  return {c.add(product, bias)};
+    return {c.cast(c.emit("nn.bias_add", {product, bias}, {{"axis", int64_t{1}}}), dtype)};
+  return {c.cast(c.add(product, bias), dtype)};
 }
 
 Values MatMul(Convert& c) { return {matrix_product(c, c.input(0), c.input(1))}; }

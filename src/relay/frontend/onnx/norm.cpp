@@ -102,7 +102,11 @@ Values MeanVarianceNormalization(Convert& c) {
   Expr x = c.input(0);
   std::optional<Ints> axes = c.axes(c.ints("axes", {0, 2, 3}), c.rank(x));
   if (!axes) return {};
-  return {standardised(c, x, *axes, 1e-9)};
+  // The constant is outside of the root.
+  return {computed_exactly(c, x, [&](const Expr& e) {
+    const Expr centred = c.subtract(e, c.reduce("mean", e, *axes, true));
+    return c.divide(centred, c.add(c.emit("sqrt", {mean_square(c, centred, *axes)}), 1e-9));
+  })};
 }
 
 // (N, C, ...) with C in groups of channels. Scale and bias are one per channel, one per group before opset 21.
@@ -111,7 +115,8 @@ Values GroupNormalization(Convert& c) {
   int64_t groups = c.integer("num_groups", 0), rank = c.rank(x);
   if (!c.expect_rank(x, 3, 32, "the data")) return {};
   std::optional<int64_t> channels = c.extent(x, 1);
-  if (!channels || groups < 1 || *channels % groups)
+  if (!channels) return c.unsized("the data {} without a fixed number of channels", ir::str(x->type));
+  if (groups < 1 || *channels % groups)
     return c.bad("num_groups {} does not divide the channels of {}", groups, ir::str(x->type));
   ir::Dims split{c.shape(x)[0], scalar::imm(groups), scalar::imm(*channels / groups)};
   Ints axes{2};
@@ -183,7 +188,7 @@ Values Dropout(Convert& c) {
   const bool off = training && training->values.size() == 1 && is_int(training->values[0], 0);
   if (!c.has(2) || none || off) {
     Values results{c.value(0)};
-    if (with_mask) results.push_back(Value(c.emit("equal", {x, x})));
+    if (with_mask) results.push_back(Value(c.cast(c.emit("ones_like", {x}), DType::boolean())));
     return results;
   }
   Expr u = uniform_like(c, x);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/computed.h"
 #include "relay/frontend/onnx/window.h"
 #include "relay/scalar/simplify.h"
@@ -183,11 +184,13 @@ Values LpPool(Convert& c) {
   if (!(p > 0)) return c.bad("p is {}", p);
   double count = 1;
   for (int64_t k : c.ints("kernel_shape")) count *= static_cast<double>(k);
-  Expr powers = power(c, x, p);
-  if (rounds_up(c)) powers = with_last_windows(c, powers);
-  if (!powers) return {};
-  Values mean = pool(c, powers, "nn.avg_pool2d", "nn.avg_pool3d", true, true, false);
-  return mean.empty() ? mean : Values{root(c, c.multiply(mean[0].expr, count), p)};
+  return {computed_exactly(c, x, [&](const Expr& e) -> Expr {
+    Expr powers = power(c, e, p);
+    if (rounds_up(c)) powers = with_last_windows(c, powers);
+    if (!powers) return nullptr;
+    Values mean = pool(c, powers, "nn.avg_pool2d", "nn.avg_pool3d", true, true, false);
+    return mean.empty() ? nullptr : root(c, c.multiply(mean[0].expr, count), p);
+  })};
 }
 
 Values GlobalLpPool(Convert& c) {
@@ -197,7 +200,9 @@ Values GlobalLpPool(Convert& c) {
   if (!(p > 0)) return c.bad("p is {}", p);
   Ints axes(static_cast<size_t>(c.rank(x) - 2));
   std::iota(axes.begin(), axes.end(), 2);
-  return {axes.empty() ? x : root(c, c.reduce("sum", power(c, x, p), axes, true), p)};
+  if (axes.empty()) return {c.emit("abs", {x})};
+  return {
+      computed_exactly(c, x, [&](const Expr& e) { return root(c, c.reduce("sum", power(c, e, p), axes, true), p); })};
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Layers of models whose memory is a state instead of a cache: LinearAttention and the convolution in front of it.
 #include <cmath>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/common/steps.h"
 #include "relay/frontend/onnx/convert.h"
 #include "relay/scalar/simplify.h"
@@ -30,7 +31,7 @@ Values CausalConvWithState(Convert& c) {
   Expr y = c.emit("nn.conv1d", {all, weight},
                   {{"groups", *channels}, {"channels", *channels}, {"kernel_size", ir::Ints{*taps}}});
   if (c.has(2)) y = c.emit("nn.bias_add", {y, c.input(2)}, {{"axis", int64_t{1}}});
-  if (activation != "none") y = c.multiply(y, c.emit("sigmoid", {y}));
+  if (activation != "none") y = silu(c, y);
   if (!all) return {};
   // The last taps - 1 of all: as many as the data's length are left out in front.
   if (*taps == 1) return {y, past};

@@ -79,7 +79,14 @@ static Values unique_slices(Convert& c, const Expr& x) {
     int64_t& of = static_cast<int64_t>(i) == *axis ? slices : size;
     if (__builtin_mul_overflow(of, shape[i]->ivalue, &of)) return c.bad("X is {}", ir::str(x->type));
   }
-  if (size < 1 || slices < 1 || size > (int64_t{1} << 26) / slices / slices)
+  if (slices == 0 || size == 0) {  // no slices, or slices that are all equal
+    const int64_t one = std::min<int64_t>(slices, 1);
+    auto numbers = [&](int64_t count, int64_t value) {
+      return c.broadcast_to(c.integer_scalar(value), {scalar::imm(count)});
+    };
+    return {c.slice(x, *axis, 0, one), numbers(one, 0), numbers(slices, 0), numbers(one, slices)};
+  }
+  if (size > (int64_t{1} << 26) / slices / slices)
     return c.unsupported("{} slices of {} elements; comparing all pairs would take too much memory", slices, size);
   Ints order{*axis};
   for (int64_t i = 0; i < c.rank(x); ++i)
@@ -150,6 +157,7 @@ Values Hardmax(Convert& c) {
     for (int64_t i = 0; i < c.rank(x); ++i) (i < at ? rows : columns) = (i < at ? rows : columns) * shape[i];
     x = c.reshape(x, {scalar::simplify(rows), scalar::simplify(columns)}), at = 1;
   }
+  if (c.extent(x, at) == 0) return {c.input(0)};
   Expr best = c.cast(c.emit("argmax", {x}, {{"axis", Ints{at}}, {"keepdims", true}}), DType::int64());
   Expr place = c.count_up(x, at);
   for (int64_t i = at + 1; i < c.rank(x); ++i) place = c.expand(place, i - at);

@@ -159,22 +159,24 @@ Values Celu(Convert& c) {
 
 // clip(alpha * x + beta, 0, 1)
 Values HardSigmoid(Convert& c) {
-  Expr line = c.add(c.multiply(c.input(0), c.real("alpha", 0.2)), c.real("beta", 0.5));
-  return {c.emit("clip", {line}, {{"a_min", 0.0}, {"a_max", 1.0}})};
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) {
+    Expr line = c.add(c.multiply(x, c.real("alpha", 0.2)), c.real("beta", 0.5));
+    return c.emit("clip", {line}, {{"a_min", 0.0}, {"a_max", 1.0}});
+  })};
 }
 
 // x * clip(x / 6 + 1/2, 0, 1)
 Values HardSwish(Convert& c) {
-  Expr x = c.input(0);
-  Expr gate = c.emit("clip", {c.add(c.multiply(x, 1.0 / 6), 0.5)}, {{"a_min", 0.0}, {"a_max", 1.0}});
-  return {c.multiply(x, gate)};
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) {
+    Expr gate = c.emit("clip", {c.add(c.multiply(x, 1.0 / 6), 0.5)}, {{"a_min", 0.0}, {"a_max", 1.0}});
+    return c.multiply(x, gate);
+  })};
 }
 
 Values Softplus(Convert& c) { return {c.emit("nn.softplus", {c.input(0)})}; }
 
 Values Softsign(Convert& c) {
-  Expr x = c.input(0);
-  return {c.divide(x, c.add(c.emit("abs", {x}), 1))};
+  return {computed_exactly(c, c.input(0), [&](const Expr& x) { return c.divide(x, c.add(c.emit("abs", {x}), 1)); })};
 }
 
 Values Mish(Convert& c) {
@@ -183,10 +185,7 @@ Values Mish(Convert& c) {
 }
 
 // x * sigmoid(alpha * x)
-Values Swish(Convert& c) {
-  Expr x = c.input(0);
-  return {c.multiply(x, c.emit("sigmoid", {c.multiply(x, c.real("alpha", 1))}))};
-}
+Values Swish(Convert& c) { return {silu(c, c.input(0), c.real("alpha", 1))}; }
 
 Values Gelu(Convert& c) {
   const std::string approximate = c.text("approximate", "none");

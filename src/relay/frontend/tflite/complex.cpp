@@ -1,5 +1,6 @@
 // Complex numbers, of which Relay has no tensors: a value of two tensors, the real and the imaginary parts.
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <tuple>
 
@@ -23,12 +24,21 @@ static Expr part(Convert& c, size_t which) {
   return (*value.list)[which].expr;
 }
 
+// sqrt(a^2 + b^2): the larger times sqrt(1 + quotient^2), which is not too large before the result is.
+static Expr hypotenuse(Convert& c, Expr a, Expr b) {
+  if (!a || !b) return nullptr;
+  const DType dtype = c.dtype(a);
+  a = c.emit("abs", {a}), b = c.emit("abs", {b});
+  const Expr small = c.emit("minimum", {a, b}), large = c.emit("maximum", {a, b}), ratio = c.divide(small, large);
+  const Expr sides = c.multiply(large, c.emit("sqrt", {c.add(c.multiply(ratio, ratio), 1)}));
+  const Expr finite = c.emit("where", {c.emit("equal", {large, c.scalar(0, dtype)}), large, sides});
+  const Expr infinite = c.emit("logical_or", {c.emit("isinf", {a}), c.emit("isinf", {b})});
+  return c.emit("where", {infinite, c.scalar(std::numeric_limits<double>::infinity(), dtype), finite});
+}
+
 Values REAL(Convert& c) { return {part(c, 0)}; }
 Values IMAG(Convert& c) { return {part(c, 1)}; }
-Values COMPLEX_ABS(Convert& c) {
-  const Expr real = part(c, 0), imaginary = part(c, 1);
-  return {c.emit("sqrt", {c.add(c.multiply(real, real), c.multiply(imaginary, imaginary))})};
-}
+Values COMPLEX_ABS(Convert& c) { return {hypotenuse(c, part(c, 0), part(c, 1))}; }
 
 // A matrix of the angles of exp(-2 pi i turn / length): its cosines or its sines.
 static Expr waves(Convert& c, int64_t rows, int64_t columns, int64_t length, bool sine) {

@@ -62,18 +62,20 @@ Values SQUARED_DIFFERENCE(Convert& c) {
   return {c.multiply(difference, difference)};
 }
 
-// The angle of the point (x, y) with the axis of x: atan(y / x), moved by pi on the left, whose half plane y >= 0 has
-// the sign of y.
+// The angle of the point (x, y) with the axis of x: that of (|x|, |y|), reflected. The signs of zeros count.
 Values ATAN2(Convert& c) {
   Expr y = c.input(0), x = c.input(1);
   const DType dtype = c.dtype(y);
   auto number = [&](double value) { return c.scalar(value, dtype); };
-  const Expr is_left = c.emit("less", {x, number(0)}), is_below = c.emit("less", {y, number(0)});
-  const Expr on_axis = c.emit("equal", {x, number(0)});
-  const Expr angle = c.emit("atan", {c.divide(y, c.emit("where", {on_axis, number(1), x}))});
-  const Expr turn = c.emit("where", {is_below, number(-std::numbers::pi), number(std::numbers::pi)});
-  const Expr quarter = c.multiply(c.emit("sign", {y}), number(std::numbers::pi / 2));
-  return {c.emit("where", {on_axis, quarter, c.emit("where", {is_left, c.add(angle, turn), angle})})};
+  auto is_negative = [&](const Expr& e) {
+    const Expr of_zeros = c.emit("less", {c.divide(number(1), e), number(0)});
+    return c.emit("where", {c.emit("equal", {e, number(0)}), of_zeros, c.emit("less", {e, number(0)})});
+  };
+  const Expr tall = c.emit("abs", {y}), wide = c.emit("abs", {x}), origin = c.emit("equal", {tall, number(0)});
+  Expr ratio = c.emit("where", {c.emit("equal", {tall, wide}), number(1), c.divide(tall, wide)});
+  Expr angle = c.emit("atan", {c.emit("where", {origin, number(0), ratio})});
+  angle = c.emit("where", {is_negative(x), c.subtract(number(std::numbers::pi), angle), angle});
+  return {c.emit("where", {is_negative(y), c.emit("negative", {angle}), angle})};
 }
 
 Values ADD_N(Convert& c) {

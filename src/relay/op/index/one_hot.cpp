@@ -27,7 +27,7 @@ Result<Type> infer(const OneHotAttrs& a, const Types& in) {
   RELAY_RETURN_IF_ERROR(expect_rank("C2", off, 0, "off_value"));
   // (C3) The new axis has a valid position and extent.
   RELAY_ASSIGN(int64_t axis, normal_axis("C3", a.axis, rank(indices) + 1));
-  if (a.depth < 1) return constraint("C3", "depth is {}, but must be positive", a.depth);
+  if (a.depth < 0) return constraint("C3", "depth is {}, but must not be negative", a.depth);
   Dims out = indices->shape;
   out.insert(out.begin() + axis, dim(a.depth));
   return ir::tensor_type(std::move(out), a.dtype.value_or(on->dtype));

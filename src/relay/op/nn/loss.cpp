@@ -124,7 +124,8 @@ te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type
   auto loss = [&](const Exprs& i) {
     Exprs at = i;
     at.insert(at.begin() + static_cast<std::ptrdiff_t>(axis), target(i));
-    return unary(UnaryOp::Neg, cast(wide, (*predictions)(at))) * weight(i);
+    // Nothing if the target is ignored, also where the prediction is infinite.
+    return select(counts(i), unary(UnaryOp::Neg, cast(wide, (*predictions)(at))) * weight(i), zero);
   };
   if (a.reduction == "none")
     return {te::compute("nll_loss", shape_of(out), [&](const Exprs& i) { return cast(dtype, loss(i)); })};
@@ -139,7 +140,7 @@ te::Tensors compute_nll(const NLLLossAttrs& a, const te::Tensors& in, const Type
   return {te::compute("nll_loss", {}, [&](const Exprs& i) { return cast(dtype, divide((*sum)(i), (*all)(i))); })};
 }
 
-// -predictions * weights at the targets, selected by a mask of ones and zeros.
+// -predictions * weights at the targets, and 0 elsewhere.
 ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
   const ir::Expr &predictions = in[0], &targets = in[1], &weights = in[2];
   const int64_t rank = grad::rank(predictions), axis = rank == 1 ? 0 : 1;
@@ -147,10 +148,11 @@ ir::Expr definition_of_nll(const NLLLossAttrs& a, const ir::Exprs& in) {
                  classes = grad::along(grad::places(predictions, axis), axis, rank);
   const ir::Expr counts = grad::call("not_equal", {chosen, grad::number(static_cast<double>(a.ignore_index), targets)});
   const ir::Expr hit = grad::call("equal", {grad::call("cast", {chosen}, {{"dtype", DType::int64()}}), classes});
-  ir::Expr mask =
-      grad::call("cast", {grad::call("logical_and", {hit, counts})}, {{"dtype", grad::tensor(predictions).dtype}});
-  mask = grad::times(mask, grad::along(weights, axis, rank));
-  const ir::Expr losses = grad::negated(grad::times(predictions, mask));
+  const ir::Expr chosen_here = grad::call("logical_and", {hit, counts}), spread = grad::along(weights, axis, rank);
+  const ir::Expr mask =
+      grad::times(grad::call("cast", {chosen_here}, {{"dtype", grad::tensor(predictions).dtype}}), spread);
+  const ir::Expr losses = grad::negated(
+      grad::call("where", {chosen_here, grad::times(predictions, spread), grad::zeros_like(predictions)}));
   if (a.reduction == "none") return grad::call("sum", {losses}, {{"axis", Ints{axis}}});
   const ir::Expr sum = grad::call("sum", {losses});
   return a.reduction == "sum" ? sum : grad::over(sum, grad::call("sum", {mask}));

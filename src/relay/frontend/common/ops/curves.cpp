@@ -20,6 +20,11 @@ Expr computed_exactly(Conversion& c, const Expr& x, function_ref<Expr(const Expr
   return exact == dtype ? curve(x) : c.cast(curve(c.cast(x, exact)), dtype);
 }
 
+Expr silu(Conversion& c, const Expr& x, double alpha) {
+  return computed_exactly(c, x,
+                          [&](const Expr& e) { return c.multiply(e, c.emit("sigmoid", {c.multiply(e, alpha)})); });
+}
+
 // With the tanh, (1 + tanh(y)) / 2 is sigmoid(2 * y), in which no digits cancel.
 static Expr gelu_of_tanh(Conversion& c, const Expr& x) {
   Expr cube = c.multiply(c.multiply(x, x), x);

@@ -12,6 +12,8 @@ DType exact_type(Conversion& c, const ir::Expr& x, DType least = DType::float32(
 ir::Expr computed_exactly(Conversion& c, const ir::Expr& x, function_ref<ir::Expr(const ir::Expr&)> curve,
                           DType least = DType::float32());
 
+// x * sigmoid(alpha * x).
+ir::Expr silu(Conversion& c, const ir::Expr& x, double alpha = 1);
 // nn.gelu; approximately x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 ir::Expr gelu(Conversion& c, const ir::Expr& x, bool approximately);
 

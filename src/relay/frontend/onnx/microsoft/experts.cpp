@@ -66,8 +66,7 @@ Expr swiglu(Convert& c, Expr g, Expr l) {
     g = at_most(c, g, limit);
     l = c.emit("clip", {l}, {{"a_min", -limit}, {"a_max", limit}});
   }
-  Expr gate = c.emit("sigmoid", {c.multiply(g, c.real("activation_alpha", 1))});
-  return c.multiply(c.multiply(g, gate), c.add(l, c.real("activation_beta", 0)));
+  return c.multiply(silu(c, g, c.real("activation_alpha", 1)), c.add(l, c.real("activation_beta", 0)));
 }
 
 // The activation between the two layers; `gate`: the result of a third layer, or null.
@@ -93,7 +92,7 @@ Expr between(Convert& c, const Expr& e, const Expr& gate) {
   else if (name == "gelu")
     y = gelu(c, e, true);
   else if (name == "silu")
-    y = c.multiply(e, c.emit("sigmoid", {e}));
+    y = silu(c, e);
   else if (name != "identity")
     return c.bad("activation_type is '{}'", name);
   return gate ? c.multiply(y, gate) : y;

@@ -56,10 +56,7 @@ Values BiasAdd(Convert& c) { return {c.add(c.add(c.input(0), c.input(1)), c.inpu
 
 Values FastGelu(Convert& c) { return {gelu(c, c.has(1) ? c.add(c.input(0), c.input(1)) : c.input(0), true)}; }
 
-Values QuickGelu(Convert& c) {
-  Expr x = c.input(0);
-  return {c.multiply(x, c.emit("sigmoid", {c.multiply(x, c.real("alpha", 1.702))}))};
-}
+Values QuickGelu(Convert& c) { return {silu(c, c.input(0), c.real("alpha", 1.702))}; }
 
 Values ExpandDims(Convert& c) {
   Expr x = c.input(0);

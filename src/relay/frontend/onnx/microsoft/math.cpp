@@ -1,6 +1,7 @@
 // Elementwise operators and operators of matrices.
 #include <cmath>
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/microsoft/decoding.h"
 #include "relay/frontend/onnx/norm.h"
@@ -12,8 +13,6 @@ namespace relay::onnx::microsoft {
 using ir::Expr;
 
 namespace {
-
-Expr silu(Convert& c, const Expr& e) { return c.multiply(e, c.emit("sigmoid", {e})); }
 
 // a * b of numbers whose last axis has real and imaginary part; `sign` is that of b's imaginary part.
 Values complex_product(Convert& c, double sign) {
@@ -164,10 +163,7 @@ Values GatedRMSNorm(Convert& c) {
 // decay_scale * log(1 + exp(a + dt_bias)), and the sigmoid of b.
 Values LinearAttentionGate(Convert& c) {
   const DType dtype = c.dtype(c.input(0)), exact = DType::float32();
-  Expr sum = c.add(c.cast(c.input(0), exact), c.input(1)), zero = c.scalar(0, exact);
-  // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))
-  Expr below = c.emit("exp", {c.emit("negative", {c.emit("abs", {sum})})});
-  Expr soft = c.add(c.emit("maximum", {sum, zero}), c.emit("log", {c.add(below, 1)}));
+  Expr soft = c.emit("nn.softplus", {c.add(c.cast(c.input(0), exact), c.input(1))});
   Values results{c.cast(c.multiply(soft, c.input(2)), dtype)};
   if (c.has(3)) results.push_back(Value(c.emit("sigmoid", {c.input(3)})));
   return results;

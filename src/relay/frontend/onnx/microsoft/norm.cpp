@@ -1,6 +1,7 @@
 // Normalisations of transformers and diffusion models, with the sums in front of them.
 #include "relay/frontend/common/ops/norm.h"
 
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/onnx/norm.h"
 #include "relay/scalar/simplify.h"
 
@@ -25,7 +26,8 @@ Expr group_norm(Convert& c, const Expr& x, const Expr& gamma, const Expr& beta) 
   if (activation != 0 && activation != 1) return c.bad("activation is {}, not 0 or 1", activation);
   const int64_t channel_axis = last ? 3 : 1;
   std::optional<int64_t> channels = c.extent(x, channel_axis);
-  if (!channels || groups < 1 || *channels % groups)
+  if (!channels) return c.unsized("the data {} without a fixed number of channels", ir::str(x->type));
+  if (groups < 1 || *channels % groups)
     return c.bad("groups {} does not divide the channels of {}", groups, ir::str(x->type));
   const ir::Dims& s = c.shape(x);
   const ir::Dim many = scalar::imm(groups), each = scalar::imm(*channels / groups);
@@ -38,7 +40,7 @@ Expr group_norm(Convert& c, const Expr& x, const Expr& gamma, const Expr& beta) 
     return c.reshape(e, shape);
   };
   Expr y = c.add(c.multiply(normal, spread(gamma)), spread(beta));
-  return activation ? c.multiply(y, c.emit("sigmoid", {y})) : y;
+  return activation ? silu(c, y) : y;
 }
 
 }  // namespace

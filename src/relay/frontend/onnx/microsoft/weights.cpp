@@ -1,4 +1,5 @@
 // Products with weights of few bits, which stay packed in the model, and rows of tables of such numbers.
+#include "relay/frontend/common/ops/curves.h"
 #include "relay/frontend/common/ops/norm.h"
 #include "relay/frontend/onnx/microsoft/shared.h"
 #include "relay/frontend/onnx/norm.h"
@@ -153,7 +154,7 @@ Values MatMulNBitsMlp(Convert& c) {
   if (curve != "silu") return c.unsupported("activation is '{}'", curve);
   const Normalised in = normalised(c);
   Expr gate = times_bits(c, in.y, 3, "N"), up = times_bits(c, in.y, 6, "N");
-  return {c.multiply(c.multiply(gate, c.emit("sigmoid", {gate})), up), in.sum};
+  return {c.multiply(silu(c, gate), up), in.sum};
 }
 
 // Three such products of one input.

@@ -56,10 +56,11 @@ struct Quotient {
 };
 std::optional<Quotient> quotient(const Expr& weight) {
   const Expr& e = unrounded(weight);
-  if (is_binary(e, BinaryOp::Div) && is_unary(e->args[0], UnaryOp::Exp)) return Quotient{e->args[0], e->args[1]};
+  if (is_binary(e, BinaryOp::Div) && is_unary(unrounded(e->args[0]), UnaryOp::Exp))
+    return Quotient{unrounded(e->args[0]), e->args[1]};
   if (!is_binary(e, BinaryOp::Mul)) return std::nullopt;
   for (int side : {0, 1}) {
-    const Expr &exp = e->args[side], &scale = e->args[1 - side];
+    const Expr &exp = unrounded(e->args[side]), &scale = e->args[1 - side];
     if (is_unary(exp, UnaryOp::Exp) && is_binary(scale, BinaryOp::Div) && scale->args[0]->kind == Kind::Float &&
         scale->args[0]->fvalue == 1)
       return Quotient{exp, scale->args[1]};
@@ -114,7 +115,7 @@ std::optional<Found> find(const te::Tensors& outputs) {
   const Expr &score = q->exp->args[0]->args[0], &max_load = q->exp->args[0]->args[1];
   f.sum = source_of(q->sum), f.max = source_of(max_load), f.score = score;
   if (!reduces_one_axis(f.sum, te::Combiner::Sum) || !reduces_one_axis(f.max, te::Combiner::Max) ||
-      !scalar::equal(body_at(q->sum, f.key_var, bodies, bounds), q->exp) ||
+      !scalar::equal(unrounded(body_at(q->sum, f.key_var, bodies, bounds)), q->exp) ||
       !scalar::equal(body_at(max_load, f.key_var, bodies, bounds), score) ||
       !scalar::prove_equal(f.sum->reduce_axes[0].extent, f.keys).value_or(false) ||
       !scalar::prove_equal(f.max->reduce_axes[0].extent, f.keys).value_or(false) || uses(q->sum, f.key_var) ||

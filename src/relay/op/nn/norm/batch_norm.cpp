@@ -1,6 +1,7 @@
 // nn.batch_norm, in inference: the tuple (out, moving_mean, moving_var) with
 //   out = (data - moving_mean[c]) / sqrt(moving_var[c] + epsilon) * gamma[c] + beta[c]
 // computed as data * scale[c] + shift[c].
+#include "relay/op/composite.h"
 #include "relay/op/gradient.h"
 #include "relay/op/nn/norm/normalize.h"
 
@@ -37,14 +38,18 @@ te::Tensors compute(const BatchNormAttrs& a, const te::Tensors& in, const Type&)
 }
 
 // data * s + (beta - mean * s) with s = gamma * rsqrt(variance + epsilon): s and the shift depend on parameters only.
-ir::Expr definition(const BatchNormAttrs& a, const ir::Exprs& in) {
+ir::Expr normalised(const BatchNormAttrs& a, const ir::Exprs& in) {
   const ir::Expr &data = in[0], &mean = in[3], &variance = in[4];
   const int64_t rank = grad::rank(data);
   ir::Expr scale = grad::call("rsqrt", {grad::plus(variance, grad::number(a.epsilon, data))});
   if (a.scale) scale = grad::times(in[1], scale);
   const ir::Expr moved = grad::times(mean, scale), shift = a.center ? grad::minus(in[2], moved) : grad::negated(moved);
-  return ir::tuple({grad::plus(grad::times(data, grad::along(scale, a.axis, rank)), grad::along(shift, a.axis, rank)),
-                    mean, variance});
+  return grad::plus(grad::times(data, grad::along(scale, a.axis, rank)), grad::along(shift, a.axis, rank));
+}
+
+ir::Expr definition(const BatchNormAttrs& a, const ir::Exprs& in) {
+  auto normal = [&](const ir::Exprs& exact) { return normalised(a, exact); };
+  return ir::tuple({defined_exactly(in, normal), in[3], in[4]});
 }
 
 }  // namespace
