@@ -202,6 +202,7 @@ std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tenso
   Exprs indices;
   if (auto it = locals_.find(&t); it != locals_.end()) {
     const Local& local = it->second;
+    if (local.place) indices.push_back(local.place);
     for (int d : local.order)
       indices.push_back(
           scalar::simplify(d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));

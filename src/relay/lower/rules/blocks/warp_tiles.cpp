@@ -16,6 +16,14 @@
 //
 //   dense[m, n] = sum(k < 128) dot_float32(data_shared[m, 2 k], data_shared[m, 2 k + 1], weight_shared[n, 2 k], ..)
 //
+// Where the device has asynchronous copies and the rows of both factors are multiples of their bytes, shared memory holds
+// several steps, and the next ones are copied while one is multiplied:
+//
+//   stage data_shared: at dense.1 shared
+//     loops m/1:thread k/8:thread k/3:async
+//
+// Otherwise threads copy numbers through their registers, and wait for them at each step.
+//
 // Copies are stored with the terms innermost, because a register holds a group. Sums are not divided into parts: they
 // have more bits than the numbers need, and how an instruction adds the terms is not stated anyway.
 #include <algorithm>
@@ -50,7 +58,8 @@ struct WarpTiles {
   int64_t others = 1;  // tiles along the other axes
   std::string k{};     // the sum's axis
   int64_t groups = 1;  // of terms
-  int64_t step = 1;    // groups in shared memory at once
+  int64_t step = 1;    // groups of a step
+  int64_t stages = 1;  // steps in shared memory at once; 1: numbers are copied through registers
 
   const machine::Instruction& instruction() const { return *rated.instruction; }
   int64_t warps() const { return rows.warps * columns.warps; }
@@ -120,7 +129,7 @@ bool find_axes(WarpTiles& s) {
 int64_t shared_bytes_of(const WarpTiles& s) {
   constexpr int64_t gap = 16;   // bytes behind a row (nest/nest_storage.cpp)
   constexpr int64_t group = 4;  // bytes
-  return (s.step * group + gap) * (s.rows.block() + s.columns.block());
+  return s.stages * (s.step * group + gap) * (s.rows.block() + s.columns.block());
 }
 
 // Registers of a thread, by a count: sums, the operands of a step, addresses.
@@ -139,21 +148,27 @@ double estimate(const TargetDesc& target, const WarpTiles& s) {
   const double products = rows * columns * terms / s.rated.multiply_adds_per_cycle();
   // A warp reads 32 groups of a factor in a cycle.
   const double reads = warps * static_cast<double>((s.rows.each + s.columns.each) * s.groups) / warp;
-  constexpr double instructions_per_cycle = 4, of_a_number = 8;  // of warps; of a copied number
-  const double copies = (rows + columns) * terms / warp * of_a_number / instructions_per_cycle;
-  constexpr double wait_cycles = 600;  // for the device's memory, and at two barriers
-  const double waits = static_cast<double>(s.groups) / static_cast<double>(s.step) * wait_cycles;
+  // Instructions of warps; for a copied number or, if copies are asynchronous, for 16 bytes.
+  constexpr double instructions_per_cycle = 4, of_a_copy = 8;
+  const double at_once_copied = s.stages > 1 ? 16.0 / s.left.tensor->dtype.bytes() : 1;
+  const double copies = (rows + columns) * terms / at_once_copied / warp * of_a_copy / instructions_per_cycle;
+  constexpr double wait_cycles = 600, barrier_cycles = 40;  // for the device's memory
+  const double steps = static_cast<double>(s.groups) / static_cast<double>(s.step);
   const double each = std::ceil(static_cast<double>(s.blocks()) / target.cores);
   double at_once =
       std::min(static_cast<double>(gpu.threads_at_once) / (warps * warp),
                static_cast<double>(gpu.registers) / (static_cast<double>(registers_of(s, gpu.warp)) * warps * warp));
   at_once = std::min(at_once, static_cast<double>(gpu.shared_bytes_at_once) / static_cast<double>(shared_bytes_of(s)));
   at_once = std::max(1.0, std::min(std::floor(at_once), each));
+  // While copies are under way, the block multiplies the steps in front of theirs.
+  const double hidden = static_cast<double>(s.stages - 1) * std::max(products, reads) / steps;
+  const double waits = steps * (barrier_cycles + std::max(0.0, wait_cycles - barrier_cycles - hidden * at_once));
   return each * (std::max(products, reads) + copies + waits / at_once) / target.ghz;
 }
 
 // Sets the tile of a block. False if it does not fit the device or the result.
-bool shape_tile(const TargetDesc& target, WarpTiles& s, int64_t rows, int64_t columns, int64_t down, int64_t across) {
+bool shape_tile(const TargetDesc& target, WarpTiles& s, int64_t rows, int64_t columns, int64_t down, int64_t across,
+                int64_t stages) {
   const machine::Instruction& i = s.instruction();
   s.rows.each = rows, s.rows.warps = down, s.columns.each = columns, s.columns.warps = across;
   if (rows % i.rows != 0 || columns % i.columns() != 0) return false;
@@ -163,10 +178,39 @@ bool shape_tile(const TargetDesc& target, WarpTiles& s, int64_t rows, int64_t co
   constexpr int64_t longest = 16;  // groups: 64 bytes
   s.step = longest;
   while (s.step > i.steps && s.groups % s.step != 0) s.step /= 2;
+  s.stages = stages;
+  if (stages > 1 && s.groups / s.step < stages) return false;
   constexpr int64_t most_registers = 200;  // of 255, without spills
   const BlockFigures& gpu = target.blocks;
   return s.step % i.steps == 0 && s.warps() * gpu.warp <= gpu.threads && registers_of(s, gpu.warp) <= most_registers &&
          shared_bytes_of(s) <= gpu.shared_bytes;
+}
+
+// The numbers of a factor that are copied at once, asynchronously; 0 if the device has no such copies, or the numbers are
+// not known to be aligned neighbours of an array.
+int64_t copied_at_once(const ScheduleDraft& draft, const WarpTiles& s, const SharedFactor& f) {
+  const int rank = static_cast<int>(f.load->args.size());
+  int last = -1;  // the dimension of the terms
+  for (int d = 0; d < rank; ++d)
+    if (const Expr& index = f.load->args[static_cast<size_t>(d)]; scalar::is_var(index) && index->name == s.k) last = d;
+  Layout layout = draft.layout(f.tensor);
+  const bool is_constant = draft.constants.count(f.tensor->name) > 0;
+  if (is_constant && layout.dims.back().dim != last) layout = stored_last(rank, last);
+  const auto stage = draft.schedule.stages.find(f.tensor->name);
+  const bool is_array =
+      f.tensor->is_placeholder() || (stage != draft.schedule.stages.end() && stage->second.place == Place::Root);
+  const Expr row = scalar::simplify(layout.physical_shape(f.tensor->shape).back());
+  if (!is_array || layout.dims.back().dim != last || layout.dims.back().block || !scalar::is_int(row) ||
+      (!layout.low.empty() && layout.low[static_cast<size_t>(last)] != 0))
+    return 0;
+  const int64_t terms = s.step * s.instruction().products;
+  for (const int64_t bytes : {16, 8, 4}) {
+    const int64_t numbers = bytes / f.tensor->dtype.bytes();
+    if (machine::find_copy_instruction(*draft.target, bytes).instruction && row->ivalue % numbers == 0 &&
+        terms % numbers == 0)
+      return numbers;
+  }
+  return 0;
 }
 
 // The factor as groups of a copy in shared memory.
@@ -182,6 +226,10 @@ Exprs share_factor(ScheduleDraft& draft, const WarpTiles& s, const SharedFactor&
   filled.place = Place::At, filled.consumer = s.sum->name, filled.level = 1;
   filled.storage = Storage::Shared;
   filled.loops = shared_fill_loops(draft, *copy, order, f.tensor);
+  if (s.stages > 1) {
+    filled.loops.back().step = copied_at_once(draft, s, f);
+    filled.loops.push_back({filled.loops.back().axis, s.stages, LoopKind::Async});
+  }
   return numbers;
 }
 
@@ -227,9 +275,14 @@ void schedule_warp_tiles(ScheduleDraft& draft, const WarpTiles& s, const StageFa
   dots.reduce_axes = {{step, scalar::imm(s.groups)}};
   dots.body = scalar::dot(s.sum->dtype, left, right);
   draft.redirect(s.sum, te::Tensor(new te::TensorNode(std::move(dots))));
-  draft.note(format("{}: products by {}, blocks of {} x {} by {} warps, each {} x {}, {} terms in shared memory",
+  std::string copies = "copied through registers";
+  if (s.stages > 1)
+    copies = format("copied asynchronously in {} stages, {} and {} bytes at once", s.stages,
+                    copied_at_once(draft, s, s.left) * s.left.tensor->dtype.bytes(),
+                    copied_at_once(draft, s, s.right) * s.right.tensor->dtype.bytes());
+  draft.note(format("{}: products by {}, blocks of {} x {} by {} warps, each {} x {}, {} terms in shared memory, {}",
                     s.result->name, s.instruction().name, s.rows.block(), s.columns.block(), s.warps(), s.rows.each,
-                    s.columns.each, s.step * s.instruction().products));
+                    s.columns.each, s.step * s.instruction().products, copies));
 }
 
 }  // namespace
@@ -256,13 +309,22 @@ RuleCandidates warp_tiles_rule(const ScheduleDraft& draft, const te::Tensor& r, 
   RuleCandidates out;
   constexpr int64_t sizes[] = {64, 32, 16};  // elements of a warp along an axis
   constexpr std::pair<int64_t, int64_t> counts[] = {{2, 4}, {2, 2}, {1, 2}, {1, 1}};  // warps
+  auto add = [&](int64_t rows, int64_t columns, int64_t down, int64_t across, int64_t stages) {
+    if (!shape_tile(*draft.target, s, rows, columns, down, across, stages)) return false;
+    if (stages > 1 && (copied_at_once(draft, s, s.left) == 0 || copied_at_once(draft, s, s.right) == 0)) return false;
+    out.push_back({{{"block", format("{}x{}by{}x{}", s.rows.block(), s.columns.block(), rows, columns)},
+                    {"stages", std::to_string(stages)}},
+                   estimate(*draft.target, s),
+                   [s, facts](ScheduleDraft& changed) { schedule_warp_tiles(changed, s, facts); }});
+    return true;
+  };
   for (const auto& [down, across] : counts)
     for (int64_t rows : sizes)
-      for (int64_t columns : sizes)
-        if (shape_tile(*draft.target, s, rows, columns, down, across))
-          out.push_back({{{"block", format("{}x{}by{}x{}", s.rows.block(), s.columns.block(), rows, columns)}},
-                         estimate(*draft.target, s),
-                         [s, facts](ScheduleDraft& changed) { schedule_warp_tiles(changed, s, facts); }});
+      for (int64_t columns : sizes) {
+        bool is_async = false;
+        for (const int64_t stages : {3, 4, 2}) is_async |= add(rows, columns, down, across, stages);
+        if (!is_async) add(rows, columns, down, across, 1);
+      }
   return out;
 }
 
