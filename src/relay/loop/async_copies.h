@@ -13,9 +13,9 @@
 //     }
 //   }
 //
-// `async 4` copies four neighbours in the last dimension: row[j * 4], .., row[j * 4 + 3]. What a thread has started since
-// its last `commit` is a group. At `wait 1` it goes on when all its groups are done but the last one. Other threads may
-// read the elements behind a barrier that follows the wait, as after a store.
+// `async 4` copies four neighbours in the last dimension: row[j * 4], .., row[j * 4 + 3]. All copies that a thread has
+// started since its last `commit` are a group. At `wait 1` it goes on when all its groups are done but the last one.
+// Other threads may read the elements behind a barrier that follows the wait, as after a store.
 //
 // A copy has 4, 8 or 16 bytes, and begins at a multiple of them in both arrays. Its source is an array that the kernel
 // only reads. From its start to the wait nothing is known of its elements: interpret() reports a thread that touches

@@ -159,6 +159,20 @@ class Verifier {
         });
   }
 
+  void store(const Stmt& s) {
+    expr(s->value, "a stored value");
+    access(s->buffer.get(), s->indices);
+    int lanes = 1;
+    for (const Expr& e : s->indices) expr(e, "an index"), lanes = std::max<int>(lanes, e->dtype.lanes);
+    if (s->buffer->read_only) wrong("{} is read-only and stored to", s->buffer->name);
+    if (s->value->dtype.element() != s->buffer->dtype)
+      wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name,
+            s->buffer->dtype.str());
+    if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes)
+      wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
+    if (s->condition) condition(s->condition, "a store's mask");
+  }
+
   void async_copy(const Stmt& s) {
     expr(s->value, "a copied element");
     for (const Expr& e : s->indices) expr(e, "an index");
@@ -204,20 +218,7 @@ class Verifier {
         in_tile_ = in_tile;
         break;
       }
-      case StmtKind::Store: {
-        expr(s->value, "a stored value");
-        access(s->buffer.get(), s->indices);
-        int lanes = 1;
-        for (const Expr& e : s->indices) expr(e, "an index"), lanes = std::max<int>(lanes, e->dtype.lanes);
-        if (s->buffer->read_only) wrong("{} is read-only and stored to", s->buffer->name);
-        if (s->value->dtype.element() != s->buffer->dtype)
-          wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name,
-                s->buffer->dtype.str());
-        if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes)
-          wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
-        if (s->condition) condition(s->condition, "a store's mask");
-        break;
-      }
+      case StmtKind::Store: store(s); break;
       case StmtKind::Let:
         expr(s->value, "a let");
         if (s->var->dtype != s->value->dtype)

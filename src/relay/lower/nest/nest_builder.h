@@ -1,6 +1,7 @@
 // KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks),
 // nest_loops.cpp (kinds of loops, tails), nest_blocks.cpp (blocks of threads), nest_storage.cpp (stages placed in
-// loops, their buffers and rings), nest_pipeline.cpp (steps that are filled ahead) and nest_bodies.cpp (computing and storing the elements of one point).
+// loops, their buffers and rings), nest_pipeline.cpp (steps that are filled ahead) and nest_bodies.cpp (computing and
+// storing the elements of one point).
 #pragma once
 
 #include <unordered_map>

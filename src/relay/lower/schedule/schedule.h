@@ -40,8 +40,8 @@
 //     loops m/1:thread k/8:thread k/3:async
 //
 // `k/3:async`, the last loop: a thread copies the elements that are left of k at once, and goes on while this is done
-// (loop/async_copies.h). The array holds three steps of the loop that it is in, k/16 above: while one of them is computed,
-// the copies of the next two are under way.
+// (loop/async_copies.h). The array holds three steps of the loop that it is in, k/16 above: while one of them is
+// computed, the copies of the next two are under way.
 #pragma once
 
 #include <map>

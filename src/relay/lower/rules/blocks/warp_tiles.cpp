@@ -16,8 +16,8 @@
 //
 //   dense[m, n] = sum(k < 128) dot_float32(data_shared[m, 2 k], data_shared[m, 2 k + 1], weight_shared[n, 2 k], ..)
 //
-// Where the device has asynchronous copies and the rows of both factors are multiples of their bytes, shared memory holds
-// several steps, and the next ones are copied while one is multiplied:
+// Where the device has asynchronous copies and the rows of both factors are multiples of their bytes, shared memory
+// holds several steps, and the next ones are copied while one is multiplied:
 //
 //   stage data_shared: at dense.1 shared
 //     loops m/1:thread k/8:thread k/3:async
@@ -148,9 +148,9 @@ double estimate(const TargetDesc& target, const WarpTiles& s) {
   const double products = rows * columns * terms / s.rated.multiply_adds_per_cycle();
   // A warp reads 32 groups of a factor in a cycle.
   const double reads = warps * static_cast<double>((s.rows.each + s.columns.each) * s.groups) / warp;
-  // Instructions of warps; for a copied number or, if copies are asynchronous, for 16 bytes.
-  constexpr double instructions_per_cycle = 4, of_a_copy = 8;
-  const double at_once_copied = s.stages > 1 ? 16.0 / s.left.tensor->dtype.bytes() : 1;
+  // Instructions of warps; for a copied number or, if copies are asynchronous, for as many as are copied at once.
+  constexpr double instructions_per_cycle = 4, of_a_copy = 8, longest_copy = 16;  // bytes
+  const double at_once_copied = s.stages > 1 ? longest_copy / s.left.tensor->dtype.bytes() : 1;
   const double copies = (rows + columns) * terms / at_once_copied / warp * of_a_copy / instructions_per_cycle;
   constexpr double wait_cycles = 600, barrier_cycles = 40;  // for the device's memory
   const double steps = static_cast<double>(s.groups) / static_cast<double>(s.step);
@@ -186,8 +186,8 @@ bool shape_tile(const TargetDesc& target, WarpTiles& s, int64_t rows, int64_t co
          shared_bytes_of(s) <= gpu.shared_bytes;
 }
 
-// The numbers of a factor that are copied at once, asynchronously; 0 if the device has no such copies, or the numbers are
-// not known to be aligned neighbours of an array.
+// The numbers of a factor that are copied at once, asynchronously; 0 if the device has no such copies, or the numbers
+// are not known to be aligned neighbours of an array.
 int64_t copied_at_once(const ScheduleDraft& draft, const WarpTiles& s, const SharedFactor& f) {
   const int rank = static_cast<int>(f.load->args.size());
   int last = -1;  // the dimension of the terms
@@ -204,7 +204,8 @@ int64_t copied_at_once(const ScheduleDraft& draft, const WarpTiles& s, const Sha
       (!layout.low.empty() && layout.low[static_cast<size_t>(last)] != 0))
     return 0;
   const int64_t terms = s.step * s.instruction().products;
-  for (const int64_t bytes : {16, 8, 4}) {
+  constexpr int64_t sizes[] = {16, 8, 4};  // bytes of a copy
+  for (const int64_t bytes : sizes) {
     const int64_t numbers = bytes / f.tensor->dtype.bytes();
     if (machine::find_copy_instruction(*draft.target, bytes).instruction && row->ivalue % numbers == 0 &&
         terms % numbers == 0)
