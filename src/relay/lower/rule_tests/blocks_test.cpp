@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/tiles.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/lower/schedule/schedule_rules.h"
@@ -72,7 +74,13 @@ Result<std::vector<Tensor>> results_of(const ScheduleDraft& draft, const Program
     }
     for (const Expr& v : k.kernel.shape_vars) sizes.push_back(scalar::evaluate(v, p.symbols).value());
     const int64_t tasks = scalar::evaluate(k.kernel.tasks, p.symbols).value();
-    RELAY_RETURN_IF_ERROR(loop::interpret(k.kernel, params, bytes, sizes, 0, tasks));
+    loop::Kernel run = k.kernel;
+    if (loop::has_warp_tiles(run)) {  // as code generation sees it
+      Result<loop::Kernel> tiles = loop::with_operand_tiles(loop::unroll(run));
+      if (!tiles) return tiles.errors();
+      run = *std::move(tiles);
+    }
+    RELAY_RETURN_IF_ERROR(loop::interpret(run, params, bytes, sizes, 0, tasks));
   }
   std::vector<Tensor> out;
   for (const te::Tensor& t : draft.outputs())
@@ -401,6 +409,60 @@ TEST(WarpTiles, LostWaitIsFound) {
                     unordered = problem_of(draft, p, Mutation::LoseBarrier);
   EXPECT_NE(unwaited.find("waits for `async 16"), unwaited.npos) << unwaited;
   EXPECT_NE(unordered.find("of a step on tiles"), unordered.npos) << unordered;
+}
+
+// relu(conv2d) of images with `channels` channels and a border of zeros, with a window of `taps` x `taps`.
+Program convolution(DType x_type, DType w_type, int64_t channels, int64_t taps, int64_t stride) {
+  const DType sum_type = x_type.is_float() ? DType::float32() : DType::int32();
+  constexpr int64_t rows = 5, columns = 18, results = 24;
+  te::Tensor x = te::placeholder("x", {imm(2), imm(channels), imm(rows), imm(columns)}, x_type),
+             w = te::placeholder("w", {imm(results), imm(channels), imm(taps), imm(taps)}, w_type);
+  const int64_t border = taps / 2;
+  te::Tensor padded = te::compute(
+      "padded", {imm(2), imm(channels), imm(rows + 2 * border), imm(columns + 2 * border)}, [&](const Exprs& i) {
+        const Expr y = i[2] - border, c = i[3] - border;
+        const Expr inside =
+            scalar::logical_and(scalar::logical_and(scalar::le(imm(0), y), scalar::lt(y, imm(rows))),
+                                scalar::logical_and(scalar::le(imm(0), c), scalar::lt(c, imm(columns))));
+        return scalar::select(inside, (*x)({i[0], i[1], y, c}), imm(0, x_type));
+      });
+  const te::Tensor data = border > 0 ? padded : x;
+  te::Tensor sum =
+      te::reduce("conv", {imm(2), imm(results), imm((rows - 1) / stride + 1), imm((columns - 1) / stride + 1)},
+                 {imm(channels), imm(taps), imm(taps)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+                   return scalar::cast(sum_type, (*data)({i[0], r[0], i[2] * stride + r[1], i[3] * stride + r[2]})) *
+                          scalar::cast(sum_type, (*w)({i[1], r[0], r[1], r[2]}));
+                 });
+  return {{te::compute("out", sum->shape, [&](const Exprs& i) { return scalar::max((*sum)(i), imm(0, sum_type)); })}};
+}
+
+// Convolutions of images that are stored channels-last: a product for each tap of the window.
+TEST(WarpTiles, Convolutions) {
+  const TargetDesc target = gpu_with_tiles();
+  struct Case {
+    DType x, w;
+    int64_t channels, taps, stride;
+  };
+  const DType f16 = DType::float16(), bf16 = DType::bfloat16(), s8 = DType::int8(), u8 = DType::uint8();
+  for (const Case& c : {Case{f16, f16, 32, 3, 1},
+                        {bf16, bf16, 64, 1, 1},
+                        {f16, f16, 96, 3, 2},
+                        {u8, s8, 64, 3, 1},
+                        {s8, s8, 32, 1, 2}}) {
+    SCOPED_TRACE(format("{}, {} channels, {} taps, stride {}", c.x.str(), c.channels, c.taps, c.stride));
+    const Program p = convolution(c.x, c.w, c.channels, c.taps, c.stride);
+    ScheduleDraft draft = empty_draft(p, target);
+    draft.layouts["out"] = Layout::channels_last(4), draft.constants = {"w"};
+    apply_rules(draft);
+    EXPECT_TRUE(draft.used.count(Rule::WarpTiles)) << str(draft.schedule, draft.stages());
+    EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+  }
+  // 3 channels are no multiple of an instruction's terms.
+  const Program p = convolution(f16, f16, 3, 3, 1);
+  ScheduleDraft draft = empty_draft(p, target);
+  draft.layouts["out"] = Layout::channels_last(4), draft.constants = {"w"};
+  apply_rules(draft);
+  EXPECT_FALSE(draft.used.count(Rule::WarpTiles));
 }
 
 // Types of both generations, sizes that tiles do not divide, and those that are known at run time.
