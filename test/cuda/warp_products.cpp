@@ -55,6 +55,43 @@ std::string text_of(const Instruction& i) {
          "} } }\n";
 }
 
+// The same with both factors copied asynchronously, a step ahead: `bytes` at once, into two places each.
+std::string text_of_copies(const Instruction& i, int bytes) {
+  std::string text = text_of(i);
+  const int numbers = bytes / i.left.bytes(), groups = i.steps * i.products / numbers,
+            pitch = i.steps * i.products + 16;
+  const size_t begin = text.find("alloc left"), end = text.find("for m in 0..2 unrolled");
+  auto copies = [&](const char* to, const char* from, int rows, const char* step) {
+    return format(
+        "for e in 0..{0} {{\n  let at = e * 64 + w * 32 + lane\n"
+        "  if at // {1} < {2} {{ async {3} {4}[{5} % 2, at // {1}, at % {1} * {3}] = {6}[at // {1}, {5} * {7} + at % "
+        "{1} "
+        "* {3}] }}\n}}\n",
+        (rows * groups + 63) / 64, groups, rows, numbers, to, step, from, i.steps * i.products);
+  };
+  auto both = [&](const char* step) {
+    return copies("left", "a", rows_of(i), step) + copies("right", "b", columns, step) + "commit\n";
+  };
+  const std::string head = format("alloc left: {}[2, {}, {}] in shared\nalloc right: {}[2, 32, {}] in shared\n",
+                                  i.left.str(), 2 * i.rows, pitch, i.right.str(), pitch) +
+                           "for w in 0..2 thread { for lane in 0..32 thread {\nfor first in 0..1 {\n" + both("first") +
+                           format("}}\nalloc sum: {}[{}, 16] in tile\n", i.sum.str(), 2 * i.rows);
+  text.replace(begin, end - begin, head);
+  auto replace_all = [&](const std::string& what, const std::string& with) {
+    for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size()))
+      text.replace(at, what.size(), with);
+  };
+  for (const char* factor : {"left", "right"}) replace_all(format("{}[m", factor), format("{}[k % 2, m", factor));
+  replace_all("right[w", "right[k % 2, w");
+  replace_all(format("(k * {} + q) * {}", i.steps, i.products), format("q * {}", i.products));
+  const std::string loop = format("for k in 0..{} {{\n", steps);
+  text.replace(text.find(loop), loop.size(),
+               loop + format("wait 0\nbarrier\nif k < {} {{ let next = k + 1\n{} }}\nlet place = k % 2\n", steps - 1,
+                             both("next")));
+  replace_all("[k % 2, ", "[place, ");
+  return text;
+}
+
 // Integers of the whole range; halves from -2 to 2 for floats.
 std::vector<uint8_t> numbers(DType type, int count, uint64_t seed) {
   std::vector<uint8_t> out;
@@ -72,16 +109,20 @@ std::vector<uint8_t> numbers(DType type, int count, uint64_t seed) {
   return out;
 }
 
-std::string check(const Instruction& i) {
-  const Result<loop::Kernel> kernel = loop::parse_kernel(text_of(i));
-  if (!kernel) return render(kernel.errors()) + text_of(i);
+std::string check(const Instruction& i, const std::string& loops, const char* needed) {
+  const Result<loop::Kernel> kernel = loop::parse_kernel(loops);
+  if (!kernel) return render(kernel.errors()) + loops;
   if (const Diagnostics wrong = loop::verify(*kernel); !wrong.empty()) return render(wrong);
   TargetDesc target = codegen::ptx_target(i.features);
   target.instructions = {{i.name, 1}};
+  for (const machine::CopyInstruction& copy : machine::copy_instructions())
+    target.instructions.push_back({copy.name, 1});
+  if (const Status fits = codegen::check_async_copies(*kernel, target); !fits) return render(fits.errors());
   if (const Status fits = codegen::check_warp_tiles(*kernel, target); !fits) return render(fits.errors());
   const Result<std::string> text = codegen::ptx_text({&*kernel, 1}, target);
   if (!text) return render(text.errors());
-  if (text->find("\tmma.sync") == text->npos) return "there is no mma.sync in\n" + *text;
+  for (const char* instruction : {"\tmma.sync", needed})
+    if (text->find(instruction) == text->npos) return format("there is no{} in\n{}", instruction, *text);
 
   std::vector<std::vector<uint8_t>> want{numbers(i.left, rows_of(i) * terms_of(i), 1),
                                          numbers(i.right, columns * terms_of(i), 2),
@@ -114,8 +155,17 @@ std::string check(const Instruction& i) {
 std::string check_warp_products(int& count) {
   for (const Instruction& i : machine::instructions()) {
     if (std::string_view(i.architecture) != "nvptx64") continue;
-    if (const std::string problem = check(i); !problem.empty()) return format("{}: {}", i.name, problem);
+    if (const std::string problem = check(i, text_of(i), "\tmma.sync"); !problem.empty())
+      return format("{}: {}", i.name, problem);
     ++count;
+    if (std::string_view(i.features) == "sm_75") continue;
+    for (const auto& [bytes, copy] : {std::pair{16, "\tcp.async.cg.shared.global"},
+                                      {8, "\tcp.async.ca.shared.global"},
+                                      {4, "\tcp.async.ca.shared.global"}}) {
+      if (const std::string problem = check(i, text_of_copies(i, bytes), copy); !problem.empty())
+        return format("{} with copies of {} bytes: {}", i.name, bytes, problem);
+      ++count;
+    }
   }
   return "";
 }

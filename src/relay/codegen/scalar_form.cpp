@@ -38,7 +38,8 @@ void for_each_access(const Stmt& s, function_ref<void(const Buffer&, const Exprs
   loop::visit(
       s,
       [&](const Stmt& inner) {
-        if (inner->kind == StmtKind::Store) visit(*inner->buffer, inner->indices, true);
+        if (inner->kind == StmtKind::Store || inner->kind == StmtKind::AsyncCopy)
+          visit(*inner->buffer, inner->indices, true);
       },
       [&](const Expr& e) {
         scalar::visit(e, [&](const Expr& n) {

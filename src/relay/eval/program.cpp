@@ -55,7 +55,10 @@ class Widener {
         return loop::block(std::move(parts));
       }
       case loop::StmtKind::Prefetch:
-      case loop::StmtKind::Barrier: break;
+      case loop::StmtKind::Barrier:
+      case loop::StmtKind::AsyncCopy:
+      case loop::StmtKind::Commit:
+      case loop::StmtKind::Wait: break;  // of threads
     }
     return loop::block({});
   }

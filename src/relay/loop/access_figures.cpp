@@ -84,9 +84,22 @@ class Warp {
       case StmtKind::Block:
         for (const Stmt& child : s->body) run(child, times);
         return;
+      case StmtKind::AsyncCopy: {
+        const int elements = static_cast<int>(s->extent->ivalue);
+        access(static_cast<const Buffer&>(*s->value->source), run_from(s->value->args, elements), elements, times);
+        return access(*s->buffer, run_from(s->indices, elements), elements, times);
+      }
       case StmtKind::Prefetch:
-      case StmtKind::Barrier: return;
+      case StmtKind::Barrier:
+      case StmtKind::Commit:
+      case StmtKind::Wait: return;
     }
+  }
+
+  // The indices of neighbours in the last dimension.
+  static Exprs run_from(Exprs indices, int elements) {
+    if (elements > 1) indices.back() = scalar::ramp(indices.back(), 1, elements);
+    return indices;
   }
 
   // Each lane's part of a step on tiles: of an operand, the first number of each group.

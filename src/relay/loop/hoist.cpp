@@ -58,7 +58,10 @@ class Hoister {
       }
       case StmtKind::For:
       case StmtKind::Prefetch:
-      case StmtKind::Barrier: break;
+      case StmtKind::Barrier:
+      case StmtKind::AsyncCopy:
+      case StmtKind::Commit:
+      case StmtKind::Wait: break;
     }
     return s;
   }
@@ -148,7 +151,8 @@ Kernel hoist(const Kernel& k) {
   visit(
       k.body,
       [&](const Stmt& s) {
-        if (s->kind == StmtKind::Store || s->kind == StmtKind::Alloc) facts.written.insert(s->buffer.get());
+        if (s->kind == StmtKind::Store || s->kind == StmtKind::AsyncCopy || s->kind == StmtKind::Alloc)
+          facts.written.insert(s->buffer.get());
       },
       [](const Expr&) {});
   Kernel out = k;

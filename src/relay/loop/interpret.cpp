@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "relay/base/diagnostics.h"
+#include "relay/loop/async_copies.h"
 #include "relay/loop/blocks.h"
 #include "relay/loop/race_check.h"
 #include "relay/loop/tile_nest.h"
@@ -81,6 +82,7 @@ class Interpreter {
       if (!blocks_) begin_block();
       stmt(kernel_.body);
     }
+    check_all_copied();
     if (failed_) return *failed_;
     return ok();
   }
@@ -112,8 +114,16 @@ class Interpreter {
   void set(const Expr& var, Value value) { now_->vars[var.get()] = {value}; }
   void begin_block() {
     if (!has_blocks_) return;
+    check_all_copied();
+    copies_.clear();
     races_.begin_block();
     shared_.clear();
+  }
+
+  void check_all_copied() {
+    if (const CopiesUnderWay::Element* copy = copies_.any())
+      fail(format("a block ends before `{}` of thread {} is waited for", RaceCheck::text(copy->statement),
+                  copy->thread));
   }
 
   // The address of an element; reports an error and returns null if there is none.
@@ -131,6 +141,12 @@ class Interpreter {
     }
     if (has_blocks_) {
       const Buffer& buffer = static_cast<const Buffer&>(source);
+      if (const CopiesUnderWay::Element* copy = copies_.find(buffer, offset))
+        return fail(format("`{}` of thread {} touches {}[{}] before thread {} waits for `{}`",
+                           RaceCheck::text(current_), thread_, source.name,
+                           join(std::vector<int64_t>(indices.begin(), indices.end()), ", "), copy->thread,
+                           RaceCheck::text(copy->statement))),
+               nullptr;
       const bool is_for_several = buffer.scope == Scope::Shared || (buffer.scope == Scope::Param && !buffer.read_only);
       if (is_for_several)
         if (std::string race = races_.touch(buffer, offset, a.elements(), toucher(), writes, current_); !race.empty())
@@ -298,7 +314,10 @@ class Interpreter {
         break;
       case StmtKind::Barrier: races_.pass_barrier(); break;
       case StmtKind::Store:
-      case StmtKind::Prefetch: break;  // neither has statements inside
+      case StmtKind::Prefetch:
+      case StmtKind::AsyncCopy:
+      case StmtKind::Commit:
+      case StmtKind::Wait: break;  // these have no statements inside
     }
   }
 
@@ -355,8 +374,48 @@ class Interpreter {
       case StmtKind::Block:
         for (const Stmt& b : s->body) stmt(b);
         break;
+      case StmtKind::AsyncCopy: start_copy(s); break;
+      case StmtKind::Commit: copies_.commit(thread_); break;
+      case StmtKind::Wait: finish_copies(s); break;
       case StmtKind::Prefetch:
       case StmtKind::Barrier: break;  // of a single thread
+    }
+  }
+
+  // The first of the elements of a copy; null after fail().
+  char* first_of_copy(const scalar::Source& source, const std::vector<int64_t>& indices, int64_t bytes, bool writes) {
+    char* first = element(source, indices, writes);
+    if (first && (first - now_->arrays.at(&source)->data) % bytes != 0)
+      return fail(format("`{}` begins at {}[{}], which is not at a multiple of its {} bytes", RaceCheck::text(current_),
+                         source.name, join(indices, ", "), bytes)),
+             nullptr;
+    return first;
+  }
+  void start_copy(const Stmt& s) {
+    const scalar::Source& source = *s->value->source;
+    std::vector<int64_t> to, from;
+    for (const Expr& e : s->indices) to.push_back(integer(e));
+    for (const Expr& e : s->value->args) from.push_back(integer(e));
+    const int64_t bytes = s->buffer->dtype.bytes(), elements = s->extent->ivalue;
+    std::vector<CopiesUnderWay::Element> all;
+    for (int64_t e = 0; e < elements; ++e, ++to.back(), ++from.back()) {
+      const int64_t multiple = e == 0 ? elements * bytes : bytes;
+      const char* read = first_of_copy(source, from, multiple, false);
+      char* written = read ? first_of_copy(*s->buffer, to, multiple, true) : nullptr;
+      if (!written) return;
+      const Array& target = *now_->arrays.at(s->buffer.get());
+      std::memset(written, 0xA5, static_cast<size_t>(bytes));
+      all.push_back(
+          {s->buffer.get(), (written - target.data) / bytes, target.elements(), written, read, s.get(), thread_});
+    }
+    for (const CopiesUnderWay::Element& e : all) copies_.start(e);
+  }
+  // The copies are written here: other threads are ordered with them by the next barrier.
+  void finish_copies(const Stmt& s) {
+    for (const CopiesUnderWay::Element& e : copies_.wait(thread_, s->extent->ivalue)) {
+      std::memcpy(e.to, e.from, static_cast<size_t>(e.buffer->dtype.bytes()));
+      if (std::string race = races_.touch(*e.buffer, e.number, e.elements, thread_, true, e.statement); !race.empty())
+        return fail(std::move(race));
     }
   }
 
@@ -370,6 +429,7 @@ class Interpreter {
   int64_t step_ = 0, steps_ = 0;       // the number of the step on tiles that is run, 0 if none is; of all so far
   const StmtNode* current_ = nullptr;  // the statement that is run
   RaceCheck races_;
+  CopiesUnderWay copies_;
   std::unordered_map<const Buffer*, std::shared_ptr<Array>> shared_;  // of the block
   std::unordered_set<const StmtNode*> together_;                      // statements that all threads run together
   std::unordered_map<const StmtNode*, Exprs> outer_vars_;             // by nest of tile loops

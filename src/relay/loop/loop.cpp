@@ -78,6 +78,25 @@ Stmt barrier() {
   return build(std::move(n));
 }
 
+Stmt async_copy(BufferRef to, Exprs indices, Expr from, int64_t elements) {
+  StmtNode n;
+  n.kind = StmtKind::AsyncCopy;
+  n.buffer = std::move(to), n.indices = std::move(indices), n.value = std::move(from), n.extent = scalar::imm(elements);
+  return build(std::move(n));
+}
+
+Stmt commit() {
+  StmtNode n;
+  n.kind = StmtKind::Commit;
+  return build(std::move(n));
+}
+
+Stmt wait(int64_t groups) {
+  StmtNode n;
+  n.kind = StmtKind::Wait, n.extent = scalar::imm(groups);
+  return build(std::move(n));
+}
+
 BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope) {
   Buffer b;
   b.name = std::move(name), b.dtype = dtype, b.shape = std::move(shape), b.scope = scope;
@@ -140,12 +159,14 @@ Stmt redirect(const Stmt& s, function_ref<Access(const Access&)> now) {
   return rewrite(
       s,
       [&](const Stmt& n) -> Stmt {
-        if (n->kind != StmtKind::Store && n->kind != StmtKind::Prefetch) return n;
+        if (n->kind != StmtKind::Store && n->kind != StmtKind::Prefetch && n->kind != StmtKind::AsyncCopy) return n;
         const Access was{n->buffer, n->indices};
         Access to = now(was);
         if (same(was, to)) return n;
         BufferRef buffer(static_cast<const Buffer*>(to.source.get()));
         if (n->kind == StmtKind::Prefetch) return prefetch(std::move(buffer), std::move(to.indices));
+        if (n->kind == StmtKind::AsyncCopy)
+          return async_copy(std::move(buffer), std::move(to.indices), n->value, n->extent->ivalue);
         return store(std::move(buffer), std::move(to.indices), n->value, n->condition);
       },
       [&](const Expr& root) {

@@ -34,7 +34,19 @@ struct Buffer : scalar::Source {  // name, dtype
 };
 using BufferRef = Ref<const Buffer>;
 
-enum class StmtKind : uint8_t { For, Store, Let, If, Alloc, Block, Prefetch, Barrier };
+enum class StmtKind : uint8_t {
+  For,
+  Store,
+  Let,
+  If,
+  Alloc,
+  Block,
+  Prefetch,
+  Barrier,
+  AsyncCopy,  // to shared memory, while the thread goes on; with Commit and Wait (async_copies.h)
+  Commit,
+  Wait,
+};
 enum class ForKind : uint8_t {
   Serial,
   Unrolled,    // constant extent; gone after unroll()
@@ -52,11 +64,11 @@ struct StmtNode : Counted {
   StmtKind kind = StmtKind::Block;
   ForKind for_kind = ForKind::Serial;
   Expr var;          // For, Let
-  Expr min, extent;  // For
-  Expr value;        // Store, Let
+  Expr min, extent;  // For; AsyncCopy: extent: the elements; Wait: extent: the groups that may be under way
+  Expr value;        // Store, Let; AsyncCopy: the load of the first element
   Expr condition;    // If; Store: mask (null: all lanes)
-  BufferRef buffer;  // Store, Alloc, Prefetch
-  Exprs indices;     // Store, Prefetch
+  BufferRef buffer;  // Store, Alloc, Prefetch, AsyncCopy
+  Exprs indices;     // Store, Prefetch, AsyncCopy
   Stmts body;        // For, Let, Alloc: one statement; If: one or two; Block: any number
 };
 
@@ -68,6 +80,9 @@ Stmt alloc(BufferRef buffer, Stmt body);
 Stmt block(Stmts stmts);  // flattens nested blocks, drops empty ones; one statement stays itself
 Stmt prefetch(BufferRef buffer, Exprs indices);
 Stmt barrier();  // threads of a block go on when all of them are here
+Stmt async_copy(BufferRef to, Exprs indices, Expr from, int64_t elements);
+Stmt commit();
+Stmt wait(int64_t groups);
 BufferRef buffer(std::string name, DType dtype, Exprs shape, Scope scope);
 
 struct Kernel {

@@ -224,6 +224,9 @@ class Parser {
       return if_(condition, then, accept("else") ? braces() : Stmt{});
     }
     if (accept("barrier")) return barrier();
+    if (accept("commit")) return commit();
+    if (accept("wait")) return wait(count());
+    if (accept("async")) return async();
     if (accept("prefetch")) {
       BufferRef b = buffer_use();
       expect("[");
@@ -242,6 +245,29 @@ class Parser {
                       plural(static_cast<int64_t>(b->shape.size()), "dimension", "dimensions"), indices.size()),
                at);
     return store(b, std::move(indices), value, mask);
+  }
+
+  Stmt async() {
+    const int64_t elements = count();
+    const size_t at = at_;
+    BufferRef to = buffer_use();
+    expect("[");
+    Exprs indices = list("]");
+    expect("=");
+    const size_t source = at_;
+    Expr from = expr();
+    if (failed_) return block({});
+    if (from->kind != scalar::Kind::Load) complain("expected an element of an array", source);
+    if (indices.size() != to->shape.size())
+      complain(format("{} has {}, {} given", to->name,
+                      plural(static_cast<int64_t>(to->shape.size()), "dimension", "dimensions"), indices.size()),
+               at);
+    return failed_ ? block({}) : async_copy(to, std::move(indices), from, elements);
+  }
+  int64_t count() {
+    const Expr n = expr(6);
+    if (!failed_ && n->kind != scalar::Kind::Int) complain("expected a number", at_ - 1);
+    return failed_ ? 0 : n->ivalue;
   }
 
   BufferRef buffer_use() {

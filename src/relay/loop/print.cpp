@@ -88,9 +88,9 @@ class Names {
     return name;
   }
 
-  std::unordered_set<std::string> used_{"for",      "in",    "if",    "else",   "alloc",  "let",
-                                        "kernel",   "shape", "task",  "select", "ramp",   "broadcast",
-                                        "prefetch", "true",  "false", "read",   "barrier"};
+  std::unordered_set<std::string> used_{"for",   "in",   "if",      "else",  "alloc",     "let",      "kernel",
+                                        "shape", "task", "select",  "ramp",  "broadcast", "prefetch", "true",
+                                        "false", "read", "barrier", "async", "commit",    "wait"};
   std::unordered_map<const scalar::Node*, Expr> vars_;
   std::unordered_map<const scalar::Source*, BufferRef> buffers_;
 };
@@ -158,6 +158,12 @@ class Printer {
         out += format("{}prefetch {}[{}]\n", pad, names.name(s->buffer), texts(s->indices));
         break;
       case StmtKind::Barrier: out += pad + "barrier\n"; break;
+      case StmtKind::AsyncCopy:
+        out += format("{}async {} {}[{}] = {}\n", pad, scalar::str(s->extent), names.name(s->buffer), texts(s->indices),
+                      text(s->value));
+        break;
+      case StmtKind::Commit: out += pad + "commit\n"; break;
+      case StmtKind::Wait: out += format("{}wait {}\n", pad, scalar::str(s->extent)); break;
     }
   }
 

@@ -46,7 +46,11 @@ bool reads(const Stmt& s, const BufferRef& buffer) {
 
 Stmt drop_stores(const Stmt& s, const BufferRef& buffer) {
   return rewrite(
-      s, [&](const Stmt& n) -> Stmt { return n->kind == StmtKind::Store && n->buffer == buffer ? block({}) : n; },
+      s,
+      [&](const Stmt& n) -> Stmt {
+        const bool stores = n->kind == StmtKind::Store || n->kind == StmtKind::AsyncCopy;
+        return stores && n->buffer == buffer ? block({}) : n;
+      },
       [](const Expr& e) { return e; });
 }
 
@@ -135,7 +139,16 @@ Stmt simplify_stmt(const Stmt& s, const Bounds& bounds) {
       for (const Expr& e : s->indices) indices.push_back(simple(e));
       return prefetch(s->buffer, std::move(indices));
     }
-    case StmtKind::Barrier: return s;
+    case StmtKind::AsyncCopy: {
+      Exprs indices, from;
+      for (const Expr& e : s->indices) indices.push_back(simple(e));
+      for (const Expr& e : s->value->args) from.push_back(simple(e));
+      return async_copy(s->buffer, std::move(indices), scalar::load(s->value->source, std::move(from)),
+                        s->extent->ivalue);
+    }
+    case StmtKind::Barrier:
+    case StmtKind::Commit:
+    case StmtKind::Wait: return s;
   }
   return s;
 }

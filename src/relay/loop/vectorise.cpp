@@ -133,7 +133,10 @@ class Vectoriser {
         for (const Expr& e : s->indices) indices.push_back(scalar::substitute(e, first_));
         return prefetch(s->buffer, std::move(indices));
       }
-      case StmtKind::Barrier: failed_ = true;  // each lane would wait
+      case StmtKind::Barrier:
+      case StmtKind::AsyncCopy:
+      case StmtKind::Commit:
+      case StmtKind::Wait: failed_ = true;  // each lane would wait
     }
     return s;
   }

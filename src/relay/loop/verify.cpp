@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "relay/base/diagnostics.h"
+#include "relay/loop/async_copies.h"
 #include "relay/loop/blocks.h"
 #include "relay/loop/warp_tiles.h"
 
@@ -158,6 +159,41 @@ class Verifier {
         });
   }
 
+  void store(const Stmt& s) {
+    expr(s->value, "a stored value");
+    access(s->buffer.get(), s->indices);
+    int lanes = 1;
+    for (const Expr& e : s->indices) expr(e, "an index"), lanes = std::max<int>(lanes, e->dtype.lanes);
+    if (s->buffer->read_only) wrong("{} is read-only and stored to", s->buffer->name);
+    if (s->value->dtype.element() != s->buffer->dtype)
+      wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name,
+            s->buffer->dtype.str());
+    if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes)
+      wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
+    if (s->condition) condition(s->condition, "a store's mask");
+  }
+
+  void async_copy(const Stmt& s) {
+    expr(s->value, "a copied element");
+    for (const Expr& e : s->indices) expr(e, "an index");
+    access(s->buffer.get(), s->indices);
+    if (!in_threads_) wrong("an asynchronous copy is outside of the loops over threads");
+    if (s->value->kind != Kind::Load) return wrong("an asynchronous copy is of {}", scalar::str(s->value));
+    const Buffer& from = static_cast<const Buffer&>(*s->value->source);
+    if (from.scope != Scope::Param || !from.read_only || s->buffer->scope != Scope::Shared)
+      wrong("{} is copied asynchronously to {}, and such copies are from arrays that are only read to shared ones",
+            from.name, s->buffer->name);
+    if (from.dtype != s->buffer->dtype)
+      wrong("{}, of {}, is copied to {}, of {}", from.name, from.dtype.str(), s->buffer->name, s->buffer->dtype.str());
+    bool one_place = !s->indices.empty() && !s->value->args.empty();
+    for (const Exprs* indices : {&s->indices, &s->value->args})
+      for (const Expr& e : *indices) one_place = one_place && e->dtype.lanes == 1;
+    if (!one_place) wrong("an asynchronous copy to {} has no single place in an array of rows", s->buffer->name);
+    const int64_t bytes = s->extent->ivalue * s->buffer->dtype.bytes();
+    if (bytes != 4 && bytes != 8 && bytes != longest_copy)
+      wrong("an asynchronous copy to {} has {} bytes, not 4, 8 or {}", s->buffer->name, bytes, longest_copy);
+  }
+
   void stmt(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::For: {
@@ -182,20 +218,7 @@ class Verifier {
         in_tile_ = in_tile;
         break;
       }
-      case StmtKind::Store: {
-        expr(s->value, "a stored value");
-        access(s->buffer.get(), s->indices);
-        int lanes = 1;
-        for (const Expr& e : s->indices) expr(e, "an index"), lanes = std::max<int>(lanes, e->dtype.lanes);
-        if (s->buffer->read_only) wrong("{} is read-only and stored to", s->buffer->name);
-        if (s->value->dtype.element() != s->buffer->dtype)
-          wrong("a value of type {} is stored to {}, of {}", s->value->dtype.str(), s->buffer->name,
-                s->buffer->dtype.str());
-        if (s->value->dtype.lanes != 1 && s->value->dtype.lanes != lanes)
-          wrong("{} lanes are stored to {} places of {}", s->value->dtype.lanes, lanes, s->buffer->name);
-        if (s->condition) condition(s->condition, "a store's mask");
-        break;
-      }
+      case StmtKind::Store: store(s); break;
       case StmtKind::Let:
         expr(s->value, "a let");
         if (s->var->dtype != s->value->dtype)
@@ -229,6 +252,14 @@ class Verifier {
       case StmtKind::Prefetch:
         access(s->buffer.get(), s->indices);
         for (const Expr& e : s->indices) expr(e, "an index");
+        break;
+      case StmtKind::AsyncCopy: async_copy(s); break;
+      case StmtKind::Commit:
+        if (!in_threads_) wrong("a commit is outside of the loops over threads");
+        break;
+      case StmtKind::Wait:
+        if (!in_threads_) wrong("a wait is outside of the loops over threads");
+        if (s->extent->ivalue < 0) wrong("a wait leaves {} groups under way", s->extent->ivalue);
         break;
       case StmtKind::Barrier:
         if (!in_threads_) wrong("a barrier is outside of the loops over threads");

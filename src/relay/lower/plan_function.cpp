@@ -15,6 +15,7 @@
 #include "relay/lower/plan/join.h"
 #include "relay/lower/plan/recurrence.h"
 #include "relay/lower/plan/views.h"
+#include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/partition/devices.h"
@@ -58,7 +59,13 @@ class Planner {
     if (!options_.calls) find_in_place_outputs(plan_);
   }
   void order_for_devices() { lower::order_for_devices(plan_, options_); }
-  void make_views() { lower::make_views(plan_); }
+  void make_views() {
+    int64_t alignment = 1;
+    for (const machine::CopyInstruction& i : machine::copy_instructions())
+      if (machine::find_copy_instruction(options_.target, i.bytes).instruction)
+        alignment = std::max<int64_t>(alignment, i.bytes);
+    lower::make_views(plan_, alignment);
+  }
   void copy_indices() { copy_checked_indices(plan_); }
   void copy_opaque() { copy_opaque_arrays(plan_); }
   void split_recurrences() { lower::split_recurrences(plan_); }

@@ -38,6 +38,7 @@ std::span<const Instruction> instructions() {
 #define RELAY_C_INSTRUCTION(name, architecture, left, right, sum, products, features)  \
   {name,     architecture,         DType::left(),        DType::right(), DType::sum(), \
    products, DType::sum().bytes(), DType::sum().bytes(), features,       ""},
+#define RELAY_COPY_INSTRUCTION(...)
   static const Instruction all[] = {
 #include "relay/machine/instructions.def"
   };
@@ -47,12 +48,38 @@ std::span<const Instruction> instructions() {
 #undef RELAY_C_INSTRUCTION
 #undef RELAY_SHORT_SUM_INSTRUCTION
 #undef RELAY_PRODUCT_INSTRUCTION
+#undef RELAY_COPY_INSTRUCTION
   return all;
 }
 
-std::vector<const Instruction*> instructions_of(const std::string& triple, const std::vector<std::string>& features) {
-  std::vector<const Instruction*> found;
-  for (const Instruction& i : instructions()) {
+std::span<const CopyInstruction> copy_instructions() {
+#define RELAY_INSTRUCTION(...)
+#define RELAY_PRODUCT_INSTRUCTION(...)
+#define RELAY_TILE_INSTRUCTION(...)
+#define RELAY_MATRIX_INSTRUCTION(...)
+#define RELAY_SHORT_SUM_INSTRUCTION(...)
+#define RELAY_C_INSTRUCTION(...)
+#define RELAY_COPY_INSTRUCTION(name, architecture, bytes, features, intrinsic) \
+  {name, architecture, bytes, features, intrinsic},
+  static const CopyInstruction all[] = {
+#include "relay/machine/instructions.def"
+  };
+#undef RELAY_INSTRUCTION
+#undef RELAY_TILE_INSTRUCTION
+#undef RELAY_MATRIX_INSTRUCTION
+#undef RELAY_C_INSTRUCTION
+#undef RELAY_SHORT_SUM_INSTRUCTION
+#undef RELAY_PRODUCT_INSTRUCTION
+#undef RELAY_COPY_INSTRUCTION
+  return all;
+}
+
+// Those of `all` that a machine with these features has.
+template <class Any>
+static std::vector<const Any*> available(std::span<const Any> all, const std::string& triple,
+                                         const std::vector<std::string>& features) {
+  std::vector<const Any*> found;
+  for (const Any& i : all) {
     const std::vector<std::string_view> needed = split(i.features, ' ');
     if (starts_with(triple, i.architecture) && std::all_of(needed.begin(), needed.end(), [&](std::string_view f) {
           return std::find(features.begin(), features.end(), "+" + std::string(f)) != features.end();
@@ -62,10 +89,26 @@ std::vector<const Instruction*> instructions_of(const std::string& triple, const
   return found;
 }
 
-static double rate_of(const TargetDesc& target, const Instruction& instruction) {
+std::vector<const Instruction*> instructions_of(const std::string& triple, const std::vector<std::string>& features) {
+  return available(instructions(), triple, features);
+}
+
+std::vector<const CopyInstruction*> copy_instructions_of(const std::string& triple,
+                                                         const std::vector<std::string>& features) {
+  return available(copy_instructions(), triple, features);
+}
+
+template <class Any>
+static double rate_of(const TargetDesc& target, const Any& instruction) {
   for (const InstructionRate& rate : target.instructions)
     if (rate.name == instruction.name) return rate.per_cycle;
   return 0;
+}
+
+RatedCopy find_copy_instruction(const TargetDesc& target, int64_t bytes) {
+  for (const CopyInstruction& i : copy_instructions())
+    if (const double per_cycle = i.bytes == bytes ? rate_of(target, i) : 0; per_cycle > 0) return {&i, per_cycle};
+  return {};
 }
 
 static bool multiplies(const Instruction& i, DType left, DType right, DType sum) {

@@ -63,6 +63,26 @@ RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType
                                      Registers registers = Registers::Vector);
 // True if the target's tiles are vector registers.
 bool has_tiles_in_vectors(const TargetDesc& target);
+// An asynchronous copy to shared memory.
+struct CopyInstruction {
+  const char* name;
+  const char* architecture;  // how LLVM triples of its machines begin
+  int bytes;
+  const char* features;   // LLVM's names, with a space between
+  const char* intrinsic;  // LLVM's name
+};
+std::span<const CopyInstruction> copy_instructions();
+// Those that a machine with these features has. `features` as in TargetDesc.
+std::vector<const CopyInstruction*> copy_instructions_of(const std::string& triple,
+                                                         const std::vector<std::string>& features);
+// The copy of so many bytes that is in TargetDesc::instructions, and its number per cycle of a multiprocessor, for a
+// warp; null if the target has none.
+struct RatedCopy {
+  const CopyInstruction* instruction = nullptr;
+  double per_cycle = 0;
+};
+RatedCopy find_copy_instruction(const TargetDesc& target, int64_t bytes);
+
 // The instruction of the target that multiplies tiles of these types, `products` at once; null if there is none.
 const Instruction* find_tile_instruction(const TargetDesc& target, DType left, DType right, DType sum, int products);
 

@@ -161,6 +161,7 @@ class EntryReader {
       return [](Thread& t) { t.waits = true; };
     }
     const Parsed p = parsed(text);
+    if (op == "cp") return async_copy(p, text);
     if (op == "mma" || op == "ldmatrix") {
       entry_.has_barriers = true;
       const WarpStep together = step_of_warp(p);
@@ -174,6 +175,18 @@ class EntryReader {
                                : arithmetic(p);
     if (!made) throw PtxError("unknown instruction: " + text);
     return made;
+  }
+
+  static Step async_copy(const Parsed& p, const std::string& text) {
+    if (p.has("commit_group")) return [](Thread& t) { t.groups.emplace_back(); };
+    if (p.has("wait_group")) return [most = p.operands[0][0].constant](Thread& t) { t.wait(most); };
+    if (!p.has("async") || !p.has("shared") || !p.has("global") || p.operands.size() != 3)
+      throw PtxError("unknown instruction: " + text);
+    const Operand to = p.operands[0][0], from = p.operands[1][0];
+    const uint64_t to_offset = p.offsets[0], from_offset = p.offsets[1];
+    const size_t bytes = p.operands[2][0].constant;
+    if (p.has("cg") && bytes != 16) throw PtxError("cp.async.cg copies 16 bytes");
+    return [=](Thread& t) { t.start({to.of(t) + to_offset, from.of(t) + from_offset, bytes}); };
   }
 
   Step load(const Parsed& p) {
@@ -291,6 +304,7 @@ void run_block(const Entry& entry, Block& block) {
     t.registers[0] = lane, t.registers[1] = block.grid.threads, t.registers[2] = block.number,
     t.registers[3] = block.grid.blocks;
     t.local.assign(entry.local_bytes, 0xa5);
+    t.groups.assign(1, {});
   };
   if (!together) {
     for (unsigned lane = 0; lane < block.grid.threads; ++lane) {
@@ -306,6 +320,8 @@ void run_block(const Entry& entry, Block& block) {
     all_ended = true;
     for (const Thread& t : threads) {
       all_ended = all_ended && t.ended;
+      for (const std::vector<Copy>& group : t.groups)
+        if (t.ended && !group.empty()) throw PtxError(entry.name + ": a thread ends before its copies are waited for");
       if (t.ended != threads[0].ended || (!t.ended && t.next != threads[0].next))
         throw PtxError(entry.name + ": threads 0 and " + std::to_string(t.lane) + " wait at different barriers");
     }
@@ -409,6 +425,7 @@ void PtxModule::run(const Entry& entry, const std::vector<uint8_t>& arguments, G
   for (block.number = 0; block.number < grid.blocks; ++block.number) {
     block.shared.assign(entry.shared_bytes, 0xa5);
     block.touched.assign(entry.shared_bytes, {});
+    block.under_way.assign(entry.shared_bytes, 0);
     run_block(entry, block);
   }
 }

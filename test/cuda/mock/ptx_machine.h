@@ -4,6 +4,7 @@
 // The threads of a block run one after another up to the next barrier, which all must reach at the same instruction.
 // The 32 threads of a warp stop at mma.sync and ldmatrix as well, and run them together.
 // Between two barriers, no thread may touch a byte of shared memory that another one writes: a race is an error.
+// cp.async copies when its thread waits for it, and a byte that is used before then is an error.
 #pragma once
 
 #include <cstdint>

@@ -19,11 +19,18 @@ struct SharedByte {
 struct Block {
   std::vector<uint8_t> shared;
   std::vector<SharedByte> touched;
+  std::vector<uint8_t> under_way;  // by byte of shared memory: 1 if a copy to it has not been waited for
   const std::vector<uint8_t>* arguments = nullptr;
   std::vector<uint8_t>* constants = nullptr;
   const Translate* translate = nullptr;
   unsigned number = 0;
   Grid grid;
+};
+
+// A copy of cp.async, which is done as late as it may be: when its thread waits for it.
+struct Copy {
+  uint64_t to = 0, from = 0;
+  size_t bytes = 0;
 };
 
 // An instruction that the threads of a warp run together.
@@ -38,6 +45,7 @@ struct Thread {
   bool carry = false;                  // of add.cc and its like
   std::vector<uint64_t> registers;
   std::vector<uint8_t> local;
+  std::vector<std::vector<Copy>> groups{1};  // of copies under way; the last one is not committed
 
   uint8_t* at(uint64_t address, size_t bytes, bool writes) {
     if (address % bytes != 0) throw PtxError("an access is not aligned");
@@ -50,7 +58,11 @@ struct Thread {
     if (space == 3 && !writes) return inside(*block->constants);
     if (space == 2) {
       uint8_t* found = inside(block->shared);
-      for (size_t i = 0; i < bytes; ++i) touch(block->touched[offset + i], writes);
+      for (size_t i = 0; i < bytes; ++i) {
+        if (block->under_way[offset + i])
+          throw PtxError("a byte of shared memory is used before cp.async is waited for");
+        touch(block->touched[offset + i], writes);
+      }
       return found;
     }
     void* found = (*block->translate)(address, bytes);
@@ -66,6 +78,24 @@ struct Thread {
                      std::to_string(me) + " use a byte of shared memory, and one writes it");
     if (writes) b.writer = me;
     if (!writes) b.several_readers |= b.reader >= 0 && b.reader != me, b.reader = me;
+  }
+  void start(const Copy& copy) {
+    at(copy.from, copy.bytes, false), at(copy.to, copy.bytes, true);
+    if (copy.to >> 56 != shared_base >> 56) throw PtxError("cp.async writes something else than shared memory");
+    mark(copy, 1);
+    groups.back().push_back(copy);
+  }
+  void wait(uint64_t most) {  // until so many groups are under way
+    while (groups.size() - 1 > most) {
+      for (const Copy& copy : groups.front()) {
+        mark(copy, 0);
+        std::memcpy(at(copy.to, copy.bytes, true), at(copy.from, copy.bytes, false), copy.bytes);
+      }
+      groups.erase(groups.begin());
+    }
+  }
+  void mark(const Copy& copy, uint8_t under_way) const {
+    std::memset(block->under_way.data() + (copy.to - shared_base), under_way, copy.bytes);
   }
   uint64_t load(uint64_t address, size_t bytes) {
     uint64_t value = 0;

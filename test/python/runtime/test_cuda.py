@@ -122,20 +122,57 @@ def halves(shape, dtype):  # every sum of their products is exact
     return (random.integers(-4, 5, shape) / 2).astype(dtype)
 
 results = {}
-CASES = [("float16", "float16", 96, None), ("int8", "int8", 64, "int32"), ("uint8", "int8", 96, "int32")]
+CASES = [
+    ("float16", "float16", 96, None),
+    ("int8", "int8", 64, "int32"),
+    ("uint8", "int8", 96, "int32"),
+    ("float16", "float16", 320, None),
+]
 for x, w, terms, result in CASES:
     module = products(x, w, terms, result)
     model, cpu = relay.compile(module, target="cuda"), relay.compile(module)
     values = [halves((19, terms), x), halves((21, terms), w)]
-    results[x + w] = bool(np.array_equal(model(*values), cpu(*values)))
+    results[f"{x} {w} {terms}"] = bool(np.array_equal(model(*values), cpu(*values)))
     del model
 """
 
 
-# Products of narrow numbers: the mock runs mma.sync for the lanes of a warp.
+# Products of narrow numbers: the mock runs mma.sync for the lanes of a warp, and copies of cp.async when their thread
+# waits for them.
 def test_products_on_tensor_cores():
     found = python(TENSOR_CORES)
-    assert found == {"report": found["report"], "float16float16": True, "int8int8": True, "uint8int8": True}
+    same = {"float16 float16 96", "int8 int8 64", "uint8 int8 96", "float16 float16 320"}
+    assert found == {"report": found["report"], **dict.fromkeys(same, True)}
+    assert found["report"]["wrong"] == []
+
+
+CONVOLUTIONS = """
+def halves(shape, dtype):  # every sum of their products is exact
+    return (random.integers(-4, 5, shape) / 2).astype(dtype)
+
+results = {}
+for dtype, channels, taps, stride, result in [
+    ("float16", 64, 3, 1, None), ("float16", 32, 1, 2, None), ("int8", 64, 3, 2, "int32"), ("int8", 128, 1, 1, "int32")
+]:
+    border = taps // 2
+    of_integers = f', out_dtype="{result}"' if result else ""
+    module = relay.parse(
+        f'#[version = "0.0.5"]\\ndef @main(%x: Tensor[(1, {channels}, 6, 19), {dtype}], '
+        f"%w: Tensor[(24, {channels}, {taps}, {taps}), {dtype}]) {{ nn.relu(nn.conv2d(%x, %w, "
+        f"padding=[{border}, {border}], strides=[{stride}, {stride}], kernel_size=[{taps}, {taps}], "
+        f"channels=24{of_integers})) }}"
+    )
+    model, cpu = relay.compile(module, target="cuda"), relay.compile(module)
+    values = [halves((1, channels, 6, 19), dtype), halves((24, channels, taps, taps), dtype)]
+    results[f"{dtype} {taps}"] = bool(np.array_equal(model(*values), cpu(*values)))
+    del model
+"""
+
+
+def test_convolutions_on_tensor_cores():
+    found = python(CONVOLUTIONS)
+    same = {"float16 3", "float16 1", "int8 3", "int8 1"}
+    assert found == {"report": found["report"], **dict.fromkeys(same, True)}
     assert found["report"]["wrong"] == []
 
 
@@ -164,7 +201,38 @@ def test_machine_code_of_products(tmp_path, processor, dtype, products):
         [RELAY, "compile", program, "--target", f"cuda:{processor}", "--emit", "ptx", "-o", code], check=True
     )
     assert all(k.spills == 0 for k in cuda_tools.assemble(code, processor))
-    assert products in cuda_tools.machine_code(code, processor)
+    found = cuda_tools.machine_code(code, processor)
+    assert products in found
+    # Copies of 16 bytes that go on while tiles are multiplied fill shared memory where the processor has them.
+    has_copies = processor != "sm_75"
+    assert bool(re.search(r"LDGSTS\.E\.BYPASS\S*\.128", found)) == has_copies
+    assert ("LDG.E" in found) == (not has_copies)
+
+
+@pytest.mark.skipif(
+    not cuda_tools.assembler() or not cuda_tools.disassembler(),
+    reason="ptxas and nvdisasm are not installed: make test-cuda installs them",
+)
+@pytest.mark.parametrize("processor", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize(
+    ("dtype", "channels", "taps", "products"),
+    [("float16", 64, 3, "HMMA.16816.F32"), ("float16", 256, 1, "HMMA.16816.F32"), ("int8", 64, 3, "IMMA.16832.S8.S8")],
+)
+def test_machine_code_of_convolutions(tmp_path, processor, dtype, channels, taps, products):
+    of_integers = ', out_dtype="int32"' if dtype == "int8" else ""
+    program = tmp_path / "convolution.relay"
+    program.write_text(
+        f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(1, {channels}, 56, 56), {dtype}], '
+        f"%w: Tensor[(64, {channels}, {taps}, {taps}), {dtype}]) {{ nn.relu(nn.conv2d(%x, %w, padding=[{taps // 2}, "
+        f"{taps // 2}], kernel_size=[{taps}, {taps}], channels=64{of_integers})) }}\n"
+    )
+    code = tmp_path / "convolution.ptx"
+    subprocess.run(
+        [RELAY, "compile", program, "--target", f"cuda:{processor}", "--emit", "ptx", "-o", code], check=True
+    )
+    assert all(k.spills == 0 for k in cuda_tools.assemble(code, processor))
+    found = cuda_tools.machine_code(code, processor)
+    assert products in found and re.search(r"LDGSTS\.E\.BYPASS\S*\.128", found)
 
 
 @pytest.mark.slow

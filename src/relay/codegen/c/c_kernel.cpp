@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "relay/codegen/scalar_form.h"
+#include "relay/loop/async_copies.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -185,6 +186,9 @@ void CKernelWriter::stmt(const Stmt& s) {
       for (const Stmt& b : s->body) stmt(b);
       break;
     case StmtKind::Prefetch: break;  // C99 has none
+    case StmtKind::AsyncCopy: stmt(loop::synchronous(s)); break;
+    case StmtKind::Commit:
+    case StmtKind::Wait: break;
     case StmtKind::Barrier: line(reads_results_ ? form_.dialect->barrier_of_arrays : form_.dialect->barrier); break;
   }
 }

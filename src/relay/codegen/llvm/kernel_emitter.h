@@ -108,6 +108,10 @@ class KernelEmitter {
   bool load_matrices(const loop::WarpStep& step, loop::TileRole role);
   void store_fragment(const loop::WarpStep& step);
   void multiply_fragments(const loop::WarpStep& step);
+  // --- asynchronous copies to shared memory (nvptx/async_copy.cpp)
+  void async_copy(const loop::Stmt& s);
+  void commit_copies();
+  void wait_for_copies(const loop::Stmt& s);
   // --- tiles in vector registers (llvm_vector_tiles.cpp)
   void alloc_vector_tile(const loop::Stmt& s);
   void vector_tile_step(const loop::TileStep& step);

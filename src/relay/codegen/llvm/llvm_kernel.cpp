@@ -136,6 +136,9 @@ void KernelEmitter::stmt(const Stmt& s) {
       break;
     case StmtKind::Prefetch: prefetch(s); break;
     case StmtKind::Barrier: barrier(); break;
+    case StmtKind::AsyncCopy: async_copy(s); break;
+    case StmtKind::Commit: commit_copies(); break;
+    case StmtKind::Wait: wait_for_copies(s); break;
   }
   locals_.clear(), local_index_.clear();
 }

@@ -202,10 +202,13 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
   Ranges inner = ranges;
   for (; count < all.size() && all[count].kind == LoopKind::Thread; ++count) {
     const te::Axis* axis = find_axis(*stage, all[count].axis);
-    if (all[count].step != 1 || is_reduce_axis(*stage, all[count].axis))
-      refuse("give it the step 1, and an axis that is not summed over", "loop {}/{} of stage '{}' is over threads",
-             all[count].axis, all[count].step, stage->name);
-    extents.push_back(regions_.left_of(*axis, *stage, ranges).extent);
+    const Expr left = regions_.left_of(*axis, *stage, ranges).extent;
+    const bool divides = scalar::is_int(scalar::simplify(floormod(left, all[count].step), bounds_), 0);
+    if (!divides || is_reduce_axis(*stage, all[count].axis))
+      refuse("give it the step 1, and an axis that is not summed over",
+             "loop {}/{} of stage '{}' is over threads, and {} elements are left", all[count].axis, all[count].step,
+             stage->name, scalar::str(left));
+    extents.push_back(scalar::simplify(floordiv(left, all[count].step), bounds_));
   }
   if (count == 0)
     refuse("write ':thread' on its first loops", "stage '{}' is shared, and all threads would store all of it",
@@ -221,7 +224,8 @@ loop::Stmt KernelBuilder::fill(const te::Tensor& stage, const Ranges& ranges) {
     const Range left = regions_.left_of(*find_axis(*stage, all[i].axis), *stage, ranges);
     digits.push_back(scalar::var(fresh(all[i].axis)));
     bounds_.set_range(digits[i], imm(0), extents[i]);
-    inner[find_axis(*stage, all[i].axis)->var.get()] = {left.min + digits[i], imm(1), left.limit};
+    inner[find_axis(*stage, all[i].axis)->var.get()] = {scalar::simplify(left.min + digits[i] * all[i].step, bounds_),
+                                                        imm(all[i].step), left.limit};
   }
   filling_ = true;
   loop::Stmt body = loops(stage, count, inner);

@@ -56,7 +56,9 @@ scalar::Named KernelBuilder::named_parts(const TensorNode& stage) {
 
 loop::Stmt KernelBuilder::element(const te::Tensor& stage, const Ranges& ranges, bool init) {
   if (stage->is_program()) return program(stage, ranges);
-  const bool passes_limits = may_pass_limits(*stage, ranges);
+  // The zeros of a warp's tile read nothing.
+  const bool zeros_of_tile = init && !threads_.empty() && is_at(*stage) && of(*stage).storage == Storage::Tiles;
+  const bool passes_limits = zeros_of_tile || may_pass_limits(*stage, ranges);
   std::vector<Binding> bindings, rows, past;  // for rows that may be past a limit: those that are read, and they
   Exprs at;
   for (const te::Axis& a : stage->axes) {
@@ -202,6 +204,7 @@ std::pair<loop::BufferRef, Exprs> KernelBuilder::address(const TensorNode& tenso
   Exprs indices;
   if (auto it = locals_.find(&t); it != locals_.end()) {
     const Local& local = it->second;
+    if (local.place) indices.push_back(local.place);
     for (int d : local.order)
       indices.push_back(
           scalar::simplify(d == local.ring_dim ? floormod(at[d], local.ring_size) : at[d] - local.origin[d], bounds_));

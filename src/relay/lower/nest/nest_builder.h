@@ -1,9 +1,11 @@
 // KernelBuilder: the loops of one kernel. Internal to nest.h; its parts are in nest.cpp (parameters, tasks),
 // nest_loops.cpp (kinds of loops, tails), nest_blocks.cpp (blocks of threads), nest_storage.cpp (stages placed in
-// loops, their buffers and rings) and nest_bodies.cpp (computing and storing the elements of one point).
+// loops, their buffers and rings), nest_pipeline.cpp (steps that are filled ahead) and nest_bodies.cpp (computing and
+// storing the elements of one point).
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "relay/base/function_ref.h"
 #include "relay/lower/nest/built_kernel.h"
@@ -26,6 +28,7 @@ struct Local {
   std::vector<int> order;                // physical position -> logical dimension
   int ring_dim = -1;                     // this dimension is indexed modulo ring_size; -1 if none is
   int64_t ring_size = 0;
+  Expr place;               // the index of the step, if the buffer holds several of them: its first dimension
   size_t loops_around = 0;  // for a ring: the number of loops open where it is allocated
 };
 
@@ -119,6 +122,17 @@ class KernelBuilder {
   Region of_all_threads(const te::Tensor& t, Region region) const;
   // Computes a stage into shared memory: its leading loops over threads are distributed over those of the block.
   loop::Stmt fill(const te::Tensor& stage, const Ranges& ranges);
+  // --- steps that are filled ahead (nest_pipeline.cpp)
+  // The stages placed at (stage, level) that hold several steps of the loop around.
+  te::Tensors filled_ahead(const te::Tensor& stage, size_t level) const;
+  // A loop in front of whose steps the next ones are filled.
+  loop::Stmt pipelined_loop(const te::Tensor& stage, size_t level, const Range& range, const Ranges& ranges,
+                            Inside with);
+  // Fills a stage for one step of that loop, at a place of its buffer.
+  loop::Stmt fill_step(const te::Tensor& t, const te::Tensor& consumer, size_t level, const Ranges& ranges,
+                       const Expr& place);
+  // The elements that are left of a shared stage, as one asynchronous copy.
+  loop::Stmt async_copy(const te::Tensor& stage, const Loop& l, const Ranges& ranges);
   // True if elements of the stage past the limit of a range may be computed, because nothing reads them: it is in
   // registers, and reads local arrays only, or on a CPU what the last element before the limit reads. On a CPU, also if
   // it is on the stack.
@@ -189,11 +203,12 @@ class KernelBuilder {
     int64_t count = 1;
     size_t level = 0;  // of the root
   };
-  std::vector<Threads> threads_;  // the loops over threads, while they are open
-  size_t outside_threads_ = 0;    // the number of loops open when they were opened, and they themselves
-  bool filling_ = false;          // inside of the loops of a shared stage that are distributed over threads
-  Exprs open_;                    // variables of the loops around, innermost last
-  Expr lane_, mask_;              // inside a vector loop
+  std::vector<Threads> threads_;                 // the loops over threads, while they are open
+  size_t outside_threads_ = 0;                   // the number of loops open when they were opened, and they themselves
+  std::unordered_set<const TensorNode*> ahead_;  // stages that are filled ahead, in their loops
+  bool filling_ = false;  // inside of the loops of a shared stage that are distributed over threads
+  Exprs open_;            // variables of the loops around, innermost last
+  Expr lane_, mask_;      // inside a vector loop
   int64_t lanes_ = 1;
 };
 

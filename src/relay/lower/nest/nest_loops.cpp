@@ -65,6 +65,8 @@ loop::Stmt KernelBuilder::one_loop(const te::Tensor& stage, size_t level, const 
     inner[axis->var.get()] = {scalar::simplify(part.min, bounds_), part.extent, part.limit};
     return inside(inner);
   };
+  if (l.kind == LoopKind::Async) return async_copy(stage, l, ranges);
+  if (!init && !filled_ahead(stage, level + 1).empty()) return pipelined_loop(stage, level, range, ranges, with);
   if (l.kind == LoopKind::Vector) return vector_loop(stage, l, range, with);
   if (l.kind == LoopKind::Parallel) return parallel_loop(stage, level, range, l, with);
   if (l.kind == LoopKind::Peeled && !scalar::is_int(range.extent, 1)) return peeled_loop(l, range, with);

@@ -33,7 +33,11 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
     filled.clear();
   };
   for (const te::Tensor& t : placement_.placed_in(*stage)) {
-    if (of(*t).level != static_cast<int>(level)) continue;
+    if (of(*t).level != static_cast<int>(level) || ahead_.count(t.get())) continue;
+    if (stages_of(of(*t)) > 1)
+      refuse("place it in a serial loop, or leave out ':async'",
+             "stage '{}' holds {} steps of a loop, and is not placed in one of '{}'", t->name, stages_of(of(*t)),
+             stage->name);
     if (lane_)
       refuse("place it before the vector loop",
              "stage '{}' is placed inside the vector loop of '{}': each lane would compute it", t->name, stage->name);
@@ -116,6 +120,7 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
     constexpr int64_t gap = 4;  // elements: the rows of four are still aligned to 16 bytes
     b.shape.back() = imm(b.shape.back()->ivalue + gap);
   }
+  if (stages_of(s) > 1) b.shape.insert(b.shape.begin(), imm(stages_of(s)));
   for (size_t d = 0; d < t->axes.size(); ++d) local.origin.push_back(region.dims[d].min);
   local.ring_dim = ring_dim, local.ring_size = ring_size;
   loop::BufferRef made(new loop::Buffer(std::move(b)));

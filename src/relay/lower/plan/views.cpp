@@ -115,7 +115,8 @@ namespace {
 
 class Joiner {
  public:
-  explicit Joiner(FunctionPlan& plan) : plan_(plan), lives_(plan.arrays.size()), alive_(plan.groups.size(), 0) {
+  Joiner(FunctionPlan& plan, int64_t alignment)
+      : plan_(plan), alignment_(alignment), lives_(plan.arrays.size()), alive_(plan.groups.size(), 0) {
     for (size_t g = 0; g < plan_.groups.size(); ++g) {
       auto mention = [&](int array) { lives_[array].first = std::min(lives_[array].first, g), lives_[array].last = g; };
       for (const std::vector<int>* arrays : {&plan_.groups[g].params, &plan_.groups[g].outputs})
@@ -194,12 +195,12 @@ class Joiner {
     return std::any_of(layout.dims.begin(), layout.dims.end(), [](const LayoutDim& d) { return d.block != 0; });
   }
 
-  bool can_be_view(int array, int whole, size_t dim) const {
+  bool can_be_view(int array, int whole, size_t dim, int64_t begin) const {
     const Array &a = plan_.arrays[array], &w = plan_.arrays[whole];
     constexpr int64_t min_bytes = 64;  // with shorter runs, a reader of the part mostly reads other parts
     return a.kind == Array::Kind::Temporary && lives_[array].written && lives_[array].varies &&
            !lives_[array].returned && !a.view && a.layout == Layout{.dims = w.layout.dims} &&
-           run_bytes(a.shape, w, dim) >= min_bytes;
+           run_bytes(a.shape, w, dim) >= min_bytes && begin * a.dtype.bytes() % alignment_ == 0;
   }
 
   // True if the whole may be written part by part. A result of the function has its storage from the beginning.
@@ -229,7 +230,8 @@ class Joiner {
                                            group.te.params.begin());
       if (p == group.te.params.size()) continue;  // a constant
       const int array = group.params[p];
-      if (can_be_view(array, whole, c.dim) && std::find(parts.begin(), parts.end(), array) == parts.end())
+      if (can_be_view(array, whole, c.dim, c.parts[i].begin) &&
+          std::find(parts.begin(), parts.end(), array) == parts.end())
         parts[i] = array;
     }
     // The earliest parts are left out until the whole fits into the memory in use while they are computed.
@@ -346,6 +348,7 @@ class Joiner {
   }
 
   FunctionPlan& plan_;
+  const int64_t alignment_;
   std::set<int> in_place_;      // arrays that take the place of their data
   std::vector<Life> lives_;     // of each array
   std::vector<int64_t> alive_;  // bytes of temporaries at each group
@@ -354,6 +357,6 @@ class Joiner {
 
 }  // namespace
 
-void make_views(FunctionPlan& plan) { Joiner(plan).run(); }
+void make_views(FunctionPlan& plan, int64_t alignment) { Joiner(plan, alignment).run(); }
 
 }  // namespace relay::lower

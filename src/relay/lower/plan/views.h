@@ -32,8 +32,9 @@ std::optional<Concatenation> concatenation(const te::Tensors& outputs);
 
 // Makes views of the inputs of a plan's concatenations, if storing the whole from the first part on does not raise the
 // peak of memory in use, and of results that are computed element by element. Called after orders of dimensions are
-// chosen and before halos are.
-void make_views(FunctionPlan& plan);
+// chosen and before halos are. `alignment`: in bytes; devices that copy vectors to shared memory need arrays that begin
+// at a multiple of it, and views begin where their bases are cut.
+void make_views(FunctionPlan& plan, int64_t alignment = 1);
 
 // The array that stores this one: itself, or the base of the view.
 int stored_in(const std::vector<Array>& arrays, int array);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/tiles.h"
+#include "relay/loop/warp_tiles.h"
 #include "relay/lower/nest/nest.h"
 #include "relay/lower/rules/rules.h"
 #include "relay/lower/schedule/schedule_rules.h"
@@ -18,6 +20,16 @@ TargetDesc gpu(int threads = 256, int64_t shared = 48 << 10) {
   TargetDesc t;
   t.name = "gpu", t.vector_bytes = 4, t.vector_registers = 32, t.has_fma = true, t.fma_per_cycle = 1, t.cores = 8;
   t.blocks = {32, threads, 2048, 64 << 10, shared, 100 << 10};
+  return t;
+}
+
+// A GPU whose warps multiply tiles.
+TargetDesc gpu_with_tiles(const char* generation = "+sm_80") {
+  TargetDesc t = gpu();
+  for (const machine::CopyInstruction* i : machine::copy_instructions_of("nvptx64", {generation}))
+    t.instructions.push_back({i->name, 0.25});
+  for (const machine::Instruction* i : machine::instructions_of("nvptx64", {generation}))
+    t.instructions.push_back({i->name, 0.5});
   return t;
 }
 
@@ -62,7 +74,13 @@ Result<std::vector<Tensor>> results_of(const ScheduleDraft& draft, const Program
     }
     for (const Expr& v : k.kernel.shape_vars) sizes.push_back(scalar::evaluate(v, p.symbols).value());
     const int64_t tasks = scalar::evaluate(k.kernel.tasks, p.symbols).value();
-    RELAY_RETURN_IF_ERROR(loop::interpret(k.kernel, params, bytes, sizes, 0, tasks));
+    loop::Kernel run = k.kernel;
+    if (loop::has_warp_tiles(run)) {  // as code generation sees it
+      Result<loop::Kernel> tiles = loop::with_operand_tiles(loop::unroll(run));
+      if (!tiles) return tiles.errors();
+      run = *std::move(tiles);
+    }
+    RELAY_RETURN_IF_ERROR(loop::interpret(run, params, bytes, sizes, 0, tasks));
   }
   std::vector<Tensor> out;
   for (const te::Tensor& t : draft.outputs())
@@ -194,6 +212,43 @@ TEST(BlockSchedules, OtherOrdersOfLoops) {
     }
 }
 
+// While a step of four rows is stored, the next ones are copied.
+TEST(BlockSchedules, StepsAreCopiedAhead) {
+  const TargetDesc target = gpu_with_tiles();
+  const Program p = transposed(imm(24), imm(16));
+  for (int stages : {2, 3, 4})
+    for (const char* fill : {"i0/1:thread i1/4:thread", "i0/1:thread", "i0/1:thread i1/2:thread"}) {
+      const std::string text = format(
+          "rule by hand\nstage out: root\n  loops i0/4:block i1/4 i0/2:thread i1/2:thread i0/1:unroll i1/1:unroll\n"
+          "stage copy: at out.2 shared\n  loops {} i1/{}:async\n",
+          fill, stages);
+      const ScheduleDraft draft = drafted(p, target, text);
+      EXPECT_EQ(problem_of(draft, p), "") << text;
+      EXPECT_NE(problem_of(draft, p, Mutation::LoseWait).find("waits for `async"), std::string::npos) << text;
+      EXPECT_NE(problem_of(draft, p, Mutation::LoseBarrier), "") << text;
+    }
+}
+
+TEST(BlockSchedules, RefusalsOfAsyncCopies) {
+  const Program p = transposed(imm(24), imm(16));
+  auto refused = [&](const TargetDesc& target, const std::string& loops, const std::string& fill) {
+    return problem_of(drafted(p, target,
+                              format("rule by hand\nstage out: root\n  loops {} i0/2:thread i1/2:thread "
+                                     "i0/1:unroll i1/1:unroll\nstage copy: at out.2 shared\n  loops {}\n",
+                                     loops, fill)),
+                      p);
+  };
+  const char *loops = "i0/4:block i1/4", *fill = "i0/1:thread i1/4:thread i1/2:async";
+  EXPECT_EQ(refused(gpu_with_tiles(), loops, fill), "");
+  EXPECT_EQ(refused(gpu(), loops, fill),
+            "stage 'copy' is copied asynchronously, 16 bytes at once, and gpu has no instruction for that");
+  EXPECT_EQ(refused(gpu_with_tiles(), loops, "i1/1:thread i0/4:thread i0/2:async"),
+            "stage 'copy' is copied asynchronously, and 16 bytes of it are not known to be aligned neighbours of one "
+            "array");
+  EXPECT_EQ(refused(gpu_with_tiles(), loops, "i0/1:thread i1/4:thread i1/7:async"),
+            "stage 'copy' holds 7 steps of loop i1/4 of 'out', whose extent is 24");
+}
+
 // Without the barriers of the nest, the interpreter finds the race.
 TEST(BlockSchedules, LostBarrierIsFound) {
   const TargetDesc target = gpu();
@@ -226,6 +281,8 @@ TEST(BlockSchedules, Refusals) {
             "loop i1 of stage 'out' is over blocks, but other loops are before it");
   EXPECT_EQ(refused(target, "at out.4 shared\n  loops i0/1:thread i1/1:thread", "at out.4 shared\n  loops i0/1 i1/1"),
             "stage 'copy' is shared, and all threads would store all of it");
+  EXPECT_EQ(refused(target, "i0/1:thread i1/1:thread", "i0/1:thread i1/4:thread i1/2:async"),
+            "stage 'copy' holds 2 steps of loop i1/4 of 'out', whose extent is 8");
   EXPECT_EQ(refused(target, "at out.4 shared", "at out.1 shared"),
             "stage 'copy' is shared by the threads of a block, and is computed outside of the loops over them");
 }
@@ -274,14 +331,6 @@ TEST(SharedTiles, Results) {
   }
 }
 
-// A GPU whose warps multiply tiles.
-TargetDesc gpu_with_tiles(const char* generation = "+sm_80") {
-  TargetDesc t = gpu();
-  for (const machine::Instruction* i : machine::instructions_of("nvptx64", {generation}))
-    t.instructions.push_back({i->name, 0.5});
-  return t;
-}
-
 // out[b, m, n] = relu(sum(k) x[b, m, k] * w[b, k, n]) of narrow numbers; w[b, n, k] if `transposed`.
 Program narrow_products(DType x_type, DType w_type, Expr m, Expr n, int64_t k, bool transposed) {
   const DType sum_type = x_type.is_float() ? DType::float32() : DType::int32();
@@ -302,7 +351,7 @@ TEST(WarpTiles, Schedule) {
   EXPECT_TRUE(draft.used.count(Rule::WarpTiles));
   EXPECT_EQ(
       str(draft.schedule, draft.stages()),
-      R"(rule out: products by mma.m16n8k16.f16, blocks of 32 x 64 by 2 warps, each 32 x 32, 32 terms in shared memory
+      R"(rule out: products by mma.m16n8k16.f16, blocks of 32 x 64 by 2 warps, each 32 x 32, 32 terms in shared memory, copied through registers
 stage out: root
   loops i0/1:block i1/32:block i2/64:block i1/32:thread i2/32:thread i1/16:unroll i2/8:unroll i1/1:tile i2/1:tile
 stage products: at out.5 tiles
@@ -316,6 +365,104 @@ stage x_shared: at products.1 shared
   for (const auto& [rows, terms] : {std::pair<int64_t, int64_t>{64, 20}, {1, 96}})
     EXPECT_FALSE(drafted(narrow_products(DType::int8(), DType::int8(), imm(rows), imm(64), terms, true), target, "")
                      .used.count(Rule::WarpTiles));
+}
+
+// Rows of both factors are along the terms: they are copied asynchronously, 16 bytes at once.
+TEST(WarpTiles, AsyncCopies) {
+  const TargetDesc target = gpu_with_tiles();
+  const ScheduleDraft draft =
+      drafted(narrow_products(DType::float16(), DType::float16(), imm(128), imm(64), 192, true), target, "");
+  EXPECT_EQ(
+      str(draft.schedule, draft.stages()),
+      R"(rule out: products by mma.m16n8k16.f16, blocks of 64 x 64 by 8 warps, each 32 x 16, 32 terms in shared memory, copied asynchronously in 4 stages, 16 and 16 bytes at once
+stage out: root
+  loops i0/1:block i1/64:block i2/64:block i1/32:thread i2/16:thread i1/16:unroll i2/8:unroll i1/1:tile i2/1:tile
+stage products: at out.5 tiles
+  loops k0/16 k0/8 i0/1 i1/16:unroll i2/8:unroll i1/1:tile i2/1:tile k0/1:tile
+stage w_shared: at products.1 shared
+  loops i0/1:thread i2/1:thread k0/8:thread k0/4:async
+stage x_shared: at products.1 shared
+  loops i0/1:thread i1/1:thread k0/8:thread k0/4:async
+)");
+  // The generation before has no such copies.
+  auto rule = [&](const TargetDesc& on, DType type, int64_t terms) {
+    return drafted(narrow_products(type, type, imm(64), imm(64), terms, true), on, "").schedule.rule;
+  };
+  EXPECT_NE(rule(gpu_with_tiles("+sm_75"), DType::float16(), 192).find("copied through registers"), std::string::npos);
+  EXPECT_NE(rule(target, DType::int8(), 96).find("16 and 16 bytes at once"), std::string::npos);
+  Program p = narrow_products(DType::float16(), DType::float16(), imm(17), imm(9), 160, true);
+  EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
+  const Expr m = scalar::var("m"), n = scalar::var("n");
+  p = narrow_products(DType::int8(), DType::uint8(), m, n, 128, true);
+  p.symbols = {{m, 17}, {n, 9}};
+  EXPECT_EQ(problem_of(drafted(p, target, ""), p), "");
+}
+
+// Without the wait or the barrier of a step, the interpreter finds the fault.
+TEST(WarpTiles, LostWaitIsFound) {
+  const TargetDesc target = gpu_with_tiles();
+  const Program p = narrow_products(DType::int8(), DType::int8(), imm(16), imm(16), 256, true);
+  const ScheduleDraft draft = drafted(p, target, "");
+  EXPECT_NE(draft.schedule.rule.find("copied asynchronously"), std::string::npos) << draft.schedule.rule;
+  EXPECT_EQ(problem_of(draft, p), "");
+  const std::string unwaited = problem_of(draft, p, Mutation::LoseWait),
+                    unordered = problem_of(draft, p, Mutation::LoseBarrier);
+  EXPECT_NE(unwaited.find("waits for `async 16"), unwaited.npos) << unwaited;
+  EXPECT_NE(unordered.find("of a step on tiles"), unordered.npos) << unordered;
+}
+
+// relu(conv2d) of images with `channels` channels and a border of zeros, with a window of `taps` x `taps`.
+Program convolution(DType x_type, DType w_type, int64_t channels, int64_t taps, int64_t stride) {
+  const DType sum_type = x_type.is_float() ? DType::float32() : DType::int32();
+  constexpr int64_t rows = 5, columns = 18, results = 24;
+  te::Tensor x = te::placeholder("x", {imm(2), imm(channels), imm(rows), imm(columns)}, x_type),
+             w = te::placeholder("w", {imm(results), imm(channels), imm(taps), imm(taps)}, w_type);
+  const int64_t border = taps / 2;
+  te::Tensor padded = te::compute(
+      "padded", {imm(2), imm(channels), imm(rows + 2 * border), imm(columns + 2 * border)}, [&](const Exprs& i) {
+        const Expr y = i[2] - border, c = i[3] - border;
+        const Expr inside =
+            scalar::logical_and(scalar::logical_and(scalar::le(imm(0), y), scalar::lt(y, imm(rows))),
+                                scalar::logical_and(scalar::le(imm(0), c), scalar::lt(c, imm(columns))));
+        return scalar::select(inside, (*x)({i[0], i[1], y, c}), imm(0, x_type));
+      });
+  const te::Tensor data = border > 0 ? padded : x;
+  te::Tensor sum =
+      te::reduce("conv", {imm(2), imm(results), imm((rows - 1) / stride + 1), imm((columns - 1) / stride + 1)},
+                 {imm(channels), imm(taps), imm(taps)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
+                   return scalar::cast(sum_type, (*data)({i[0], r[0], i[2] * stride + r[1], i[3] * stride + r[2]})) *
+                          scalar::cast(sum_type, (*w)({i[1], r[0], r[1], r[2]}));
+                 });
+  return {{te::compute("out", sum->shape, [&](const Exprs& i) { return scalar::max((*sum)(i), imm(0, sum_type)); })}};
+}
+
+// Convolutions of images that are stored channels-last: a product for each tap of the window.
+TEST(WarpTiles, Convolutions) {
+  const TargetDesc target = gpu_with_tiles();
+  struct Case {
+    DType x, w;
+    int64_t channels, taps, stride;
+  };
+  const DType f16 = DType::float16(), bf16 = DType::bfloat16(), s8 = DType::int8(), u8 = DType::uint8();
+  for (const Case& c : {Case{f16, f16, 32, 3, 1},
+                        {bf16, bf16, 64, 1, 1},
+                        {f16, f16, 96, 3, 2},
+                        {u8, s8, 64, 3, 1},
+                        {s8, s8, 32, 1, 2}}) {
+    SCOPED_TRACE(format("{}, {} channels, {} taps, stride {}", c.x.str(), c.channels, c.taps, c.stride));
+    const Program p = convolution(c.x, c.w, c.channels, c.taps, c.stride);
+    ScheduleDraft draft = empty_draft(p, target);
+    draft.layouts["out"] = Layout::channels_last(4), draft.constants = {"w"};
+    apply_rules(draft);
+    EXPECT_TRUE(draft.used.count(Rule::WarpTiles)) << str(draft.schedule, draft.stages());
+    EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
+  }
+  // 3 channels are no multiple of an instruction's terms.
+  const Program p = convolution(f16, f16, 3, 3, 1);
+  ScheduleDraft draft = empty_draft(p, target);
+  draft.layouts["out"] = Layout::channels_last(4), draft.constants = {"w"};
+  apply_rules(draft);
+  EXPECT_FALSE(draft.used.count(Rule::WarpTiles));
 }
 
 // Types of both generations, sizes that tiles do not divide, and those that are known at run time.

@@ -16,7 +16,8 @@ enum class Mutation : uint8_t {
   AliasBuffers,
   SkipPaddingShort,
   LoseBarrier,
-  OutOfBounds  // far enough for the process to crash
+  OutOfBounds,  // far enough for the process to crash
+  LoseWait
 };
 
 }  // namespace relay::lower

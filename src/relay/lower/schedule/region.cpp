@@ -39,7 +39,9 @@ Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) co
     const bool of_warp = last == LoopKind::Tile && reader &&
                          std::any_of(of(*reader).loops.begin(), of(*reader).loops.end(),
                                      [](const Loop& l) { return l.kind == LoopKind::Thread; });
-    if (last == LoopKind::Vector || last == LoopKind::Unroll || last == LoopKind::Thread || of_warp) return range;
+    if (last == LoopKind::Vector || last == LoopKind::Unroll || last == LoopKind::Thread || last == LoopKind::Async ||
+        of_warp)
+      return range;
   }
   bool high = scalar::prove(scalar::le(end, shape), bounds_).value_or(false);
   if (low && high) return {range.min, range.extent};
@@ -271,7 +273,7 @@ static void check_program(const te::Tensor& stage, const Schedule& schedule) {
     if (!batch)
       refuse("leave the loop out", "stage '{}' is a program, whose own loops run over axis '{}'", stage->name, l.axis);
     if (l.kind == LoopKind::Vector || l.kind == LoopKind::SkipPadding || l.kind == LoopKind::Block ||
-        l.kind == LoopKind::Thread)
+        l.kind == LoopKind::Thread || l.kind == LoopKind::Async)
       refuse("make it parallel or serial", "loop {} of stage '{}' is of a kind that a program cannot have", l.axis,
              stage->name);
   }

@@ -23,7 +23,11 @@ bool is_reduce_axis(const te::TensorNode& stage, const std::string& name) {
 
 static const char* const storage_names[] = {"registers", "stack", "scratch", "array", "tiles", "shared"};
 static const char* const kind_names[] = {"serial",       "parallel", "unroll", "vector", "peeled",
-                                         "skip_padding", "tile",     "block",  "thread"};
+                                         "skip_padding", "tile",     "block",  "thread", "async"};
+
+int64_t stages_of(const StageSchedule& schedule) {
+  return !schedule.loops.empty() && schedule.loops.back().kind == LoopKind::Async ? schedule.loops.back().step : 1;
+}
 
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule) {
   int innermost = -1;
@@ -207,7 +211,7 @@ class Reader {
         const char* const* found = std::find(std::begin(kind_names), std::end(kind_names), text.substr(colon + 1));
         if (found == std::end(kind_names))
           return error(w, format("'{}' is not a kind of loop", text.substr(colon + 1)),
-                       "serial, parallel, unroll, vector, peeled, skip_padding, tile, block or thread");
+                       "serial, parallel, unroll, vector, peeled, skip_padding, tile, block, thread or async");
         loop.kind = static_cast<LoopKind>(found - kind_names);
         text = text.substr(0, colon);
       }

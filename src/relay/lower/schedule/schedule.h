@@ -35,6 +35,13 @@
 // neighbouring threads have neighbouring elements; all loops over threads are opened in front of it. `shared`: one
 // array for the block, with all that its threads need. The threads fill it together: the elements of the :thread loops,
 // which come first, are distributed over them.
+//
+//   stage data_shared: at dense.1 shared
+//     loops m/1:thread k/8:thread k/3:async
+//
+// `k/3:async`, the last loop: a thread copies the elements that are left of k at once, and goes on while this is done
+// (loop/async_copies.h). The array holds three steps of the loop that it is in, k/16 above: while one of them is
+// computed, the copies of the next two are under way.
 #pragma once
 
 #include <map>
@@ -44,7 +51,7 @@
 
 namespace relay::lower {
 
-enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding, Tile, Block, Thread };
+enum class LoopKind : uint8_t { Serial, Parallel, Unroll, Vector, Peeled, SkipPadding, Tile, Block, Thread, Async };
 
 struct Loop {
   std::string axis;
@@ -103,6 +110,8 @@ Result<Schedule> parse_schedule(const std::string& text, const te::Tensors& stag
 // Looks up an axis by its name in schedules, which is its variable's name.
 const te::Axis* find_axis(const te::TensorNode& stage, const std::string& name);
 bool is_reduce_axis(const te::TensorNode& stage, const std::string& name);
+// The steps of the loop around that a shared stage holds: more than one if it is copied asynchronously.
+int64_t stages_of(const StageSchedule& schedule);
 // The innermost serial loop, peeled or not: over a reduction axis, if there is one; -1 if none.
 int innermost_serial(const te::TensorNode& stage, const StageSchedule& schedule);
 

@@ -38,6 +38,11 @@ static TargetDesc described(const Card& card) {
     d.instructions.push_back({i->name, processor == "sm_75" && i->left.bytes() == 1 ? 1
                                        : processor == "sm_90a"                      ? 0.6
                                                                                     : 0.5});
+  // The unit that loads and stores takes 128 bytes in a cycle.
+  constexpr double bytes_per_cycle = 128;
+  if (processor != "sm_75")
+    for (const machine::CopyInstruction* i : machine::copy_instructions_of(d.triple, {"+sm_80"}))
+      d.instructions.push_back({i->name, bytes_per_cycle / (i->bytes * card.gpu.warp)});
   // Without asking for more, a block has 48 KiB.
   constexpr int64_t most_static = 48 << 10;
   d.blocks = {card.gpu.warp, card.gpu.block_threads, card.gpu.threads, card.gpu.registers,

@@ -31,6 +31,9 @@ Result<std::string> nvptx_llvm_text(std::span<const loop::Kernel> kernels, const
 // illegal_schedule if the target lacks the instruction of a step on tiles (loop/warp_tiles.h).
 Status check_warp_tiles(const loop::Kernel& kernel, const TargetDesc& target);
 
+// illegal_schedule if the target lacks an asynchronous copy of the kernel (loop/async_copies.h).
+Status check_async_copies(const loop::Kernel& kernel, const TargetDesc& target);
+
 // `target`: of target/cuda.
 std::unique_ptr<Backend> ptx_backend(const TargetDesc& target);
 

@@ -15,6 +15,7 @@ class PtxBackend final : public DeviceBackend {
   }
   Status check_kernel(const loop::Kernel& kernel) const override {
     RELAY_RETURN_IF_ERROR(check_arguments(kernel, 8, 4096));
+    RELAY_RETURN_IF_ERROR(check_async_copies(kernel, target_));
     return check_warp_tiles(kernel, target_);
   }
 
