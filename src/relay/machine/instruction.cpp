@@ -74,7 +74,7 @@ std::span<const CopyInstruction> copy_instructions() {
   return all;
 }
 
-// Those of `all` that a machine with these features has.
+// The members of `all` that a machine with these features has.
 template <class Any>
 static std::vector<const Any*> available(std::span<const Any> all, const std::string& triple,
                                          const std::vector<std::string>& features) {

@@ -72,11 +72,11 @@ struct CopyInstruction {
   const char* intrinsic;  // LLVM's name
 };
 std::span<const CopyInstruction> copy_instructions();
-// Those that a machine with these features has. `features` as in TargetDesc.
+// The copies that a machine with these features has. `features` as in TargetDesc.
 std::vector<const CopyInstruction*> copy_instructions_of(const std::string& triple,
                                                          const std::vector<std::string>& features);
-// The copy of so many bytes that is in TargetDesc::instructions, and its number per cycle of a multiprocessor, for a
-// warp; null if the target has none.
+// The copy of `bytes` that is in TargetDesc::instructions, and its number per cycle of a multiprocessor, for a warp;
+// null if the target has none.
 struct RatedCopy {
   const CopyInstruction* instruction = nullptr;
   double per_cycle = 0;

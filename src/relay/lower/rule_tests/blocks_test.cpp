@@ -457,7 +457,7 @@ TEST(WarpTiles, Convolutions) {
     EXPECT_TRUE(draft.used.count(Rule::WarpTiles)) << str(draft.schedule, draft.stages());
     EXPECT_EQ(problem_of(draft, p), "") << str(draft.schedule, draft.stages());
   }
-  // 3 channels are no multiple of an instruction's terms.
+  // An instruction's terms do not divide 3 channels.
   const Program p = convolution(f16, f16, 3, 3, 1);
   ScheduleDraft draft = empty_draft(p, target);
   draft.layouts["out"] = Layout::channels_last(4), draft.constants = {"w"};

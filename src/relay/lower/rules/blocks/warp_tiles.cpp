@@ -1,7 +1,8 @@
 // Products on tensor cores: dense and batched products and convolutions of narrow numbers on devices whose warps
-// multiply tiles (machine/instructions.def, "nvptx64"). A block computes a tile of the result, and each of its warps a part of it. For
-// some groups of terms at a time, the block copies what it needs of both factors to shared memory; then each warp adds
-// their products to its tiles of sums. The epilogue reads the sums where they are, in the registers of the lanes.
+// multiply tiles (machine/instructions.def, "nvptx64"). A block computes a tile of the result, and each of its warps a
+// part of it. For some groups of terms at a time, the block copies what it needs of both factors to shared memory; then
+// each warp adds their products to its tiles of sums. The epilogue reads the sums where they are, in the registers of
+// the lanes.
 //
 //   stage relu: root
 //     loops m/64:block n/64:block m/32:thread n/32:thread m/16:unroll n/8:unroll m/1:tile n/1:tile
