@@ -292,3 +292,13 @@ def test_lengths_beyond_the_cache_are_refused(total):
     for lengths in ((total + 1, 1), (1, total + 1), (0, 1)):
         with pytest.raises(relay.CompileError, match="seqlens_k"):
             relay.compile(model)(*args, np.array(lengths, "int32") - 1)
+
+
+def test_attention_keeps_nan_and_gives_zeros_where_nothing_is_visible():
+    q = np.ones((1, 1, 3, 4), np.float32)
+    q[0, 0, 2, 1] = np.nan
+    mask = np.array([[True, False, False], [False, False, False], [True, True, True]])
+    attention = helper.make_node("Attention", ["q", "k", "v", "m"], ["y"], is_causal=1)
+    keys = {"k": np.ones_like(q), "v": np.ones_like(q), "m": mask}
+    wanted = np.stack([np.ones(4), np.zeros(4), np.full(4, np.nan)]).astype(np.float32)
+    expect(model_of([attention], {"q": ("float32", q.shape)}, ["y"], keys, opset=23), [q], [wanted.reshape(q.shape)])

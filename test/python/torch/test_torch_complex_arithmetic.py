@@ -155,3 +155,15 @@ def test_a_phase_vocoder():
     torch.manual_seed(0)
     network, z = Stretched(), numbers(2, 5, 9)
     assert_close(relay.compile(relay.from_pytorch(network, (z,)))(z), network(z))
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 5, 8])
+def test_whole_powers_of_whole_numbers_are_exact(exponent):
+    z = torch.tensor([3 + 2j, -1 + 4j, 5j, -7 + 0j], dtype=torch.complex128)
+    exact = [(1, 0)] * len(z)
+    for _ in range(exponent):
+        parts = [(int(one.real), int(one.imag)) for one in z]
+        exact = [(a * x - b * y, a * y + b * x) for (a, b), (x, y) in zip(exact, parts, strict=True)]
+    wanted = torch.tensor([complex(*one) for one in exact], dtype=torch.complex128)
+    module = Of(lambda z: z**exponent)
+    assert torch.equal(relay.compile(relay.from_pytorch(module, (z,)))(z), wanted)

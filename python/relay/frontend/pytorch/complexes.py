@@ -315,7 +315,23 @@ def reciprocal(c: Conversion):
     return _quotient(op.ones_like(re), op.zeros_like(re), re, im, dtype)
 
 
-_POWERS = {2: lambda c: _product(parts(c), parts(c)), 0.5: sqrt, -1: reciprocal}
+def _whole_power(exponent: int):
+    """Imports a power as products: an exponential of a logarithm loses the digits of a large exponent."""
+
+    def convert(c: Conversion):
+        (a, b), made = parts(c), None
+        for bit in reversed(range(exponent.bit_length())):
+            for x, y in [made] * (made is not None) + [(a, b)] * (exponent >> bit & 1):
+                made = (x, y) if made is None else (
+                    op.subtract(op.multiply(made[0], x), op.multiply(made[1], y)),
+                    op.add(op.multiply(made[0], y), op.multiply(made[1], x)),
+                )  # fmt: skip
+        return pair(*made)
+
+    return convert
+
+
+_POWERS = {0.5: sqrt, -1: reciprocal, **{exponent: _whole_power(exponent) for exponent in range(2, 9)}}
 
 
 def power(c: Conversion):

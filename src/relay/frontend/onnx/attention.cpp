@@ -106,8 +106,11 @@ Values Attention(Convert& c) {
   scores = masked(c, scores);
   if (mode == 2) shown = scores;
   Expr weights = c.emit("nn.softmax", {scores}, {{"axis", int64_t{3}}});
-  // A query without visible keys yields zeros.
-  if (scores != before) weights = c.emit("where", {c.emit("isnan", {weights}), c.scalar(0, dtype), weights});
+  // A query without visible keys yields zeros. NaN in the data stays.
+  if (scores != before) {
+    const Expr most = c.reduce("max", scores, {3}, true);
+    weights = c.emit("where", {c.emit("equal", {most, c.scalar(-INFINITY, dtype)}), c.scalar(0, dtype), weights});
+  }
   if (mode == 3) shown = weights;
   Expr y = c.cast(head_products(c, weights, widened(repeated_heads(c, v, times)), false), given);
   if (shown) shown = c.cast(shown, given);
