@@ -119,7 +119,7 @@ inline scalar::Value flushed(scalar::Value v) {
 }
 
 struct Options {
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape{};
   double tolerance = 0;  // relative
   bool edges = false;
   bool halves = false;  // floats are small multiples of one half
