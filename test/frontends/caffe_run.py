@@ -118,7 +118,7 @@ def run_models(run, folder):
             return worst, f"| {name} | {size:,} | {worst:.1e} |"
 
         run.network(rows, name, compare)
-    run.table("Caffe models", "| model | bytes | largest difference |", rows)
+    run.networks("Caffe models", "| model | bytes | largest difference |", rows)
 
 
 def run_all(run: Run):

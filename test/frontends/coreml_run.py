@@ -203,7 +203,7 @@ def run_networks(run, folder):
                 return worst, f"| {name} | {form} | {worst:.1e} |"
 
             run.network(rows, f"{name}, {form}", compare, close)
-    run.table("Core ML networks", "| network | form | largest difference |", rows)
+    run.networks("Core ML networks", "| network | form | largest difference |", rows)
 
 
 def run_twins(run):
@@ -231,7 +231,7 @@ def run_twins(run):
             return worst, f"| {name} | {size:,} | {worst:.1e} |"
 
         run.network(rows, name, compare, close)
-    run.table("Core ML models", "| model | bytes | largest difference |", rows)
+    run.networks("Core ML models", "| model | bytes | largest difference |", rows)
 
 
 def run_all(run: Run):

@@ -129,7 +129,7 @@ def run_networks(run, folder):
 
         run.network(rows, name, compare)
     run.network(rows, "yolov3_tiny, trained", lambda: trained(folder))
-    run.table("DarkNet networks", "| network | layers | largest difference |", rows)
+    run.networks("DarkNet networks", "| network | layers | largest difference |", rows)
 
 
 def trained(folder):

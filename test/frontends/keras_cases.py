@@ -51,11 +51,15 @@ def layer(name, make, *shapes, inputs=None, dtype="float32", forms=Case.forms, i
     CASES.append(Case(name, build, inputs or floats(*shapes), forms, is_old))
 
 
-def graph(name, function, *shapes, inputs=None, dtype="float32", forms=Case.forms):
-    """A model of a function of tensors."""
+def graph(name, function, *shapes, inputs=None, dtype="float32", forms=Case.forms, has_batch=True):
+    """A model of a function of tensors. has_batch: their first axes are the batch, which Keras leaves open. It is the
+    same for all inputs: Keras refuses data of other sizes ("Data cardinality is ambiguous")."""
 
     def build():
-        given = [keras.Input(shape[1:], dtype=dtype) for shape in shapes]
+        given = [
+            keras.Input(shape[1:], dtype=dtype) if has_batch else keras.Input(batch_shape=shape, dtype=dtype)
+            for shape in shapes
+        ]
         return keras.Model(given, function(*given))
 
     CASES.append(Case(name, build, inputs or floats(*shapes), forms))
@@ -216,11 +220,10 @@ def merges():
 
 # Layers that change images in training only, with their arguments.
 RANDOM_IMAGES = {
-    "AugMix": (), "CutMix": (), "MixUp": (), "RandAugment": (), "RandomColorDegeneration": (0.5,),
-    "RandomColorJitter": ((0, 255), 0.5, 0.5, 0.5, 0.5), "RandomCrop": (5, 4), "RandomElasticTransform": (),
-    "RandomErasing": (), "RandomGaussianBlur": (), "RandomGrayscale": (), "RandomHue": (0.5,), "RandomInvert": (),
-    "RandomPerspective": (), "RandomPosterization": (4,), "RandomSaturation": (0.5,), "RandomSharpness": (0.5,),
-    "RandomShear": (0.5, 0.5),
+    "AugMix": (), "CutMix": (), "MixUp": (), "RandAugment": (), "RandomColorJitter": ((0, 255), 0.5, 0.5, 0.5, 0.5),
+    "RandomCrop": (5, 4), "RandomElasticTransform": (), "RandomErasing": (), "RandomGaussianBlur": (),
+    "RandomGrayscale": (), "RandomHue": (0.5,), "RandomInvert": (), "RandomPerspective": (),
+    "RandomPosterization": (4,), "RandomSaturation": (0.5,), "RandomSharpness": (0.5,), "RandomShear": (0.5, 0.5),
 }  # fmt: skip
 
 
@@ -247,6 +250,7 @@ def preprocessing():
         layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=forms)
     for name, arguments in RANDOM_IMAGES.items():  # Keras cannot write all of them to .h5
         layer(name, lambda n=name, a=arguments: getattr(L, n)(*a), IMAGE, forms=(".keras", "live"))
+    layer("RandomColorDegeneration", lambda: L.RandomColorDegeneration(0.5), (2, 8, 7, 3), forms=(".keras", "live"))
     pixels, unit = floats(IMAGE, low=0, high=255), floats((2, 19, 21, 3), low=0, high=1)
     # Keras itself cannot build a network with Equalization: it says that the layer's result is its input, a cycle.
     for name in ("Solarization", "AutoContrast", "ContrastLimitedAdaptiveHistogramEqualization"):
@@ -410,7 +414,7 @@ def operations():
         "Copy": ops.copy, "Cosh": ops.cosh, "FullLike": lambda x: ops.full_like(x, 0.5), "HardShrink": ops.hard_shrink,
         "HardSilu": ops.hard_silu, "HardTanh": ops.hard_tanh, "Isfinite": ops.isfinite, "Isinf": ops.isinf,
         "Log": lambda x: ops.log(ops.abs(x) + 0.1), "Log10": lambda x: ops.log10(ops.abs(x) + 0.1),
-        "Log2": lambda x: ops.log2(ops.abs(x) + 0.1), "LogSigmoid": ops.log_sigmoid, "Mish": keras.activations.mish,
+        "Log2": lambda x: ops.log2(ops.abs(x) + 0.1), "LogSigmoid": ops.log_sigmoid,
         "Ravel": ops.ravel, "Rsqrt": lambda x: ops.rsqrt(ops.abs(x) + 0.1), "Sinh": ops.sinh,
         "SoftShrink": ops.soft_shrink, "Softsign": ops.softsign, "SparsePlus": ops.sparse_plus,
         "SparseSigmoid": ops.sparse_sigmoid, "Sqrt": lambda x: ops.sqrt(ops.abs(x)), "StopGradient": ops.stop_gradient,
@@ -419,6 +423,8 @@ def operations():
     }  # fmt: skip
     for name, function in unary.items():
         graph(f"ops.{name}", function, SEQUENCE)
+    # keras.activations.mish computes at once, and refuses tensors of a network: only the class makes an operation.
+    graph("ops.Mish", lambda x: keras.src.activations.activations.Mish()(x), SEQUENCE)
     binary = {
         "Add": ops.add, "Subtract": ops.subtract, "Multiply": ops.multiply, "Divide": ops.divide,
         "Maximum": ops.maximum, "Minimum": ops.minimum, "Equal": ops.equal, "Less": ops.less,
@@ -434,7 +440,7 @@ def operations():
                          " vector": ((2, 3, 4, 5), (2, 1, 5, 2))}.items():  # fmt: skip
         graph(f"ops.Matmul{name}", ops.matmul, a, b)
     graph("ops.Logaddexp", ops.logaddexp, SEQUENCE, SEQUENCE)
-    graph("ops.Dot", ops.dot, (2, 5), (5, 3))
+    graph("ops.Dot", ops.dot, (2, 5), (5, 3), has_batch=False)
     graph("ops.Outer", ops.outer, (2, 5), (2, 4))
     heads = ((2, 5, 4, 3), (2, 7, 2, 3), (2, 7, 2, 3))
     graph("ops.DotProductAttention", ops.dot_product_attention, *heads)

@@ -92,7 +92,7 @@ def names_in(model):
         if isinstance(value, dict):
             kind = value.get("class_name")
             if isinstance(kind, str) and (kind in LAYERS or kind in ALIASES or kind in OPERATIONS):
-                is_operation = "ops" in str(value.get("module"))
+                is_operation = str(value.get("module")).startswith(("keras.src.ops", "keras.src.activations"))
                 found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
             for name, one in value.items():
                 visit(one, name)
@@ -183,7 +183,7 @@ def run_applications(run, tally):
 
         run.network(rows, name, compare)
     head = "| network | layers | parameters | largest difference | kernels: Keras, SavedModel, TFLite |"
-    run.table("Keras applications", head, rows)
+    run.networks("Keras applications", head, rows)
 
 
 def inputs_of(name, model, rng):
@@ -212,7 +212,7 @@ def run_real(run):
             return worst, f"| {name} | {path.stat().st_size:,} | {by} | {worst:.1e} |"
 
         run.network(rows, name, compare)
-    run.table("Keras models", "| model | bytes | compared with | largest difference |", rows)
+    run.networks("Keras models", "| model | bytes | compared with | largest difference |", rows)
 
 
 def classes_of_keras():

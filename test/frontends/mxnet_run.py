@@ -95,7 +95,7 @@ def run_zoo(run, folder):
             return worst, f"| {name} | {nodes} | {worst:.1e} |"
 
         run.network(rows, name, compare)
-    run.table("MXNet networks", "| network | nodes | largest difference |", rows)
+    run.networks("MXNet networks", "| network | nodes | largest difference |", rows)
 
 
 def run_all(run: Run):

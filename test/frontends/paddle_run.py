@@ -104,7 +104,7 @@ def run_networks(run, folder):
             return worst, f"| {name} | {' | '.join(cells)} |"
 
         run.network(rows, name, compare)
-    run.table("Paddle networks", HEAD, rows, ["Least CPU times of a run, in ms, of all threads together."])
+    run.networks("Paddle networks", HEAD, rows, ["Least CPU times of a run, in ms, of all threads together."])
 
 
 def _cpu_time(model, x):

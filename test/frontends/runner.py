@@ -1,7 +1,8 @@
 """The comparison of one front end with another program: cases, networks, and the tables of the page.
 
 Each script that ends in `_run.py` compares one format. A run without --only writes its tables into
-docs/front-ends.md, and build/front-ends/NAME.json, from which counts.py makes the table of counts.
+docs/front-ends.md, and build/front-ends/NAME.json, from which counts.py makes the table of counts. With --only and
+--write, only the rows of the networks that were compared are written. A failure ends no run; its end lists all.
 """
 
 import argparse
@@ -25,14 +26,36 @@ RESULTS = ROOT / "build" / "front-ends"
 CLOSE, CLOSE_NETWORK = 5e-6, 2e-4
 
 
-def write(block: str, lines: Iterable[str]) -> None:
-    """Replaces a part of the page between its marks."""
+def part(block: str) -> tuple[str, str, str]:
+    """The page before a part, its text between its marks, and the page after it."""
     begin, end = f"<!-- {block}: written by make test-frontends -->\n", f"\n<!-- end of {block} -->"
     front, mark, rest = PAGE.read_text().partition(begin)
-    _, end_mark, after = rest.partition(end)
+    held, end_mark, after = rest.partition(end)
     if not mark or not end_mark:
         raise ValueError(f"{PAGE} has no part {block}")
-    PAGE.write_text(front + begin + "\n".join(lines) + end + after)
+    return front + begin, held, end + after
+
+
+def write(block: str, lines: Iterable[str]) -> None:
+    """Replaces a part of the page between its marks."""
+    before, _, after = part(block)
+    PAGE.write_text(before + "\n".join(lines) + after)
+
+
+def merged(held: list[str], head: str, rows: list[str]) -> list[str]:
+    """The rows of a part of the page with those of some networks replaced, or added at the end.
+
+    held: the lines of the part. An earlier table may lack the last columns of `head`: their cells stay empty.
+    """
+    old_head = next((line for line in held if line.startswith("| ")), head)
+    if not head.startswith(old_head):
+        raise ValueError(f"the table of the page has the columns {old_head}, not those of {head}")
+    kept = [line for line in held if line.startswith("| ") and line != old_head and not line.startswith("| ---")]
+    kept = [line + "  |" * (head.count("|") - old_head.count("|")) for line in kept]
+    names = [line.split(" | ")[0] for line in rows]
+    place = next((k for k, line in enumerate(kept) if line.split(" | ")[0] in names), len(kept))
+    kept[place:] = [*rows, *(line for line in kept[place:] if line.split(" | ")[0] not in names)]
+    return kept
 
 
 def difference(got, wanted, least: float = 1e-30) -> float:
@@ -79,18 +102,37 @@ class Tally:
     failed: int = 0
 
 
+@dataclasses.dataclass
+class _Table:
+    """A table for the page. before: lines above it. of_networks: each row is one network."""
+
+    before: list[str]
+    head: str
+    rows: list[str]
+    of_networks: bool
+
+    def lines(self) -> list[str]:
+        ruled = "|".join(" --- " for _ in range(self.head.count("|") - 1))
+        return [*self.before, *([""] if self.before else []), self.head, f"|{ruled}|", *self.rows]
+
+
 class Run:
     """A run of a front end's comparisons. name: the front end's, as in build/front-ends/NAME.json."""
 
-    def __init__(self, name: str, only: str = "", has_networks: bool = True):
-        self.name, self.only, self.has_networks, self.failed = name, only, has_networks, 0
+    def __init__(self, name: str, only: str = "", has_networks: bool = True, writes_rows: bool = False):
+        self.name, self.only, self.has_networks, self._writes_rows = name, only, has_networks, writes_rows
         self.facts: dict[str, object] = {}  # for the table of counts
-        self._blocks: dict[str, tuple[list[str], bool]] = {}
+        self.failures: list[str] = []  # the names of cases and networks
+        self._tables: dict[str, _Table] = {}
         self._begin = time.time(), _cpu_seconds()
 
     @property
     def is_whole(self) -> bool:
         return not self.only
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
 
     def wants(self, name: str) -> bool:
         return self.only in name
@@ -113,14 +155,14 @@ class Run:
                 return
             print(f"DIFFERS {name}: {worst:.2e}", flush=True)
         tally.failed += 1
-        self.failed += 1
+        self.failures.append(name)
 
     def refused(self, tally: Tally, name: str, error: object) -> None:
         """Counts a case that the reference itself cannot run as failed."""
         print(f"FAILED {name}: {error}", flush=True)
         tally.count += 1
         tally.failed += 1
-        self.failed += 1
+        self.failures.append(name)
 
     def told(self, tally: Tally, what: str) -> None:
         """Prints how many cases agree. what: "cases agree with MXNet"."""
@@ -136,18 +178,21 @@ class Run:
             worst, row = compare()
         except Exception as error:
             print(f"FAILED {name}: {_said(error, 1000)}", flush=True)
-            self.failed += 1
+            self.failures.append(name)
             return
         good = worst <= close
         print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
         rows.append(row)
-        self.failed += not good
+        self.failures += [] if good else [name]
 
     # --- the page -----------------------------------------------------------------------------------------------------
     def table(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
         """Keeps a table for the page. head: its first line. before: lines above it."""
-        ruled, rows = "|".join(" --- " for _ in range(head.count("|") - 1)), list(rows)
-        self._blocks[block] = [*before, *([""] if before else []), head, f"|{ruled}|", *rows], bool(rows)
+        self._tables[block] = _Table(list(before), head, list(rows), False)
+
+    def networks(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
+        """Keeps a table of networks for the page, of the rows that network() has added."""
+        self._tables[block] = _Table(list(before), head, list(rows), True)
 
     def counted(self, block: str, head: str, imported: Iterable[str], tally: Tally, what: str = "operator",
                 more: str = "") -> None:  # fmt: skip
@@ -160,26 +205,44 @@ class Run:
     def end(self) -> bool:
         """Writes the tables, and the facts for the table of counts; returns true if anything has failed."""
         if self.is_whole:
-            for block, (lines, has_rows) in self._blocks.items():
-                if has_rows or self.has_networks:
-                    write(block, lines)
-            wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
-            RESULTS.mkdir(parents=True, exist_ok=True)
-            about = {
-                "date": datetime.date.today().isoformat(), "machine": platform.machine(), "commit": _commit(),
-                "wall_seconds": round(wall), "cpu_seconds": round(cpu), "failed": self.failed,
-            }  # fmt: skip
-            (RESULTS / f"{self.name}.json").write_text(json.dumps(about | self.facts, indent=1) + "\n")
+            self._write_tables()
+            self._write_facts()
+        elif self._writes_rows:
+            self._write_rows()
+        if self.failures:
+            print(f"{self.name}: {self.failed} failed: {'; '.join(self.failures)}", flush=True)
         return self.failed != 0
+
+    def _write_tables(self) -> None:
+        for block, table in self._tables.items():
+            if table.rows or self.has_networks:
+                write(block, table.lines())
+
+    def _write_rows(self) -> None:
+        for block, table in self._tables.items():
+            if table.of_networks and table.rows:
+                _, held, _ = part(block)
+                table.rows = merged(held.splitlines(), table.head, table.rows)
+                write(block, table.lines())
+
+    def _write_facts(self) -> None:
+        wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        about = {
+            "date": datetime.date.today().isoformat(), "machine": platform.machine(), "commit": _commit(),
+            "wall_seconds": round(wall), "cpu_seconds": round(cpu), "failed": self.failed,
+        }  # fmt: skip
+        (RESULTS / f"{self.name}.json").write_text(json.dumps(about | self.facts, indent=1) + "\n")
 
 
 def main(name: str, text: str, run_all: Callable[[Run], None]) -> bool:
     """Runs the comparisons of a front end; returns true if any has failed. text: for --help."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--only", default="", help="cases and networks with this in their name; writes nothing")
+    parser.add_argument("--write", action="store_true", help="with --only: writes the rows of these networks")
     parser.add_argument("--cases", action="store_true", help="only the small cases; keeps the tables of networks")
     arguments = parser.parse_args()
-    run = Run(name, arguments.only, not arguments.cases)
+    run = Run(name, arguments.only, not arguments.cases, arguments.write)
     run_all(run)
     return run.end()
 

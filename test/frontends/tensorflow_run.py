@@ -206,7 +206,7 @@ def run_applications(run, needed):
             return worst, f"| {name} | {model.count_params():,} | {worst:.1e} |"
 
         run.network(rows, name, compare)
-    run.table("TensorFlow networks", "| network | parameters | largest difference |", rows)
+    run.networks("TensorFlow networks", "| network | parameters | largest difference |", rows)
 
 
 def run_real(run, needed):
@@ -225,7 +225,7 @@ def run_real(run, needed):
             return worst, f"| {model.name} | {model.form} | {tensorflow_packages.size_of(path):,} | {worst:.1e} |"
 
         run.network(rows, model.name, compare)
-    run.table("TensorFlow models", "| model | form | bytes | largest difference |", rows)
+    run.networks("TensorFlow models", "| model | form | bytes | largest difference |", rows)
 
 
 # Operators that only load, hold or pass values on; a case of another operator contains them.

@@ -201,7 +201,7 @@ def run_all(whole: Run):
     rows, names = [], [name for name in MODELS if whole.wants(name)]
     for name, path in zip(names, fetch_models.fetch(names), strict=True):
         whole.network(rows, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
-    whole.table("TFLite models", "| model | bytes | largest difference |", rows)
+    whole.networks("TFLite models", "| model | bytes | largest difference |", rows)
 
 
 if __name__ == "__main__":

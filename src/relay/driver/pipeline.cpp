@@ -29,6 +29,9 @@ static const LevelledPass steps[] = {
     {"to_graph_normal_form", 0},  // let-bound values become shared nodes: the passes below see dataflow
     {"propagate_constants", 1},   // weights that functions pass on are constants at their uses
     {"plain_layouts", 1},         // drops requested layouts: lowering chooses them
+    // Padding before a convolution becomes its own, and the data are not copied: a face detector of TFLite with 43 such
+    // copies takes 0.83 to 0.92 of the time, ResNet50V2 of Keras 1.00 (Intel Xeon, CPU time of one thread).
+    {"fold_explicit_padding", 2},
     {"to_mixed_precision", 0, Mode::Inference, {Precision::BFloat16, Precision::Float16}},
     {"rows_of_pixels", 1, Mode::Inference},                // the first convolution of a network in bfloat16
     {"fake_quantization_to_integer", 2, Mode::Inference},  // dequantise, convolve, quantise becomes integer work
@@ -102,6 +105,7 @@ Pipeline pipeline(int level, Mode mode, Precision precision) {
   // Computes the model as written: norms have separate kernels, and results are rounded where the model does.
   out.options = {{"simplify_inference.norms", int64_t{0}},
                  {"simplify_expr.rounding", int64_t{0}},
+                 {"fold_explicit_padding.finite", int64_t{0}},
                  {"fake_quantization_to_integer.exact", int64_t{1}}};
   if (precision == Precision::BFloat16 || precision == Precision::Float16) {
     out.options["to_mixed_precision.dtype"] = std::string(precision == Precision::Float16 ? "float16" : "bfloat16");

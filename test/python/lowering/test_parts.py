@@ -178,3 +178,22 @@ def test_what_lives_long_is_copied_where_memory_is_short():
         y = b.conv(y, 256, 256)
     model = relay.compile(relay.module(b.conv(b.cat([skip, b.conv(y, 256, 96)]), 128, 32)))
     assert left(model) == (0, 1), [g["name"] for g in model.report["groups"]]
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize(("height", "width"), [(3, 3), (3, 5), (5, 3), (5, 5)])
+def test_padded_images_of_few_pixels(layout, height, width):
+    """A concatenation that is read through padding: also parts of one pixel are written between the halo."""
+    rng = np.random.default_rng(0)
+    image = rng.standard_normal((1, 16, height, width)).astype(np.float32)
+    order = (0, 1, 2, 3) if layout == "NCHW" else (0, 2, 3, 1)
+    x = relay.var("x", shape=tuple(image.shape[k] for k in order))
+    small = nn.relu(nn.max_pool2d(x, pool_size=(3, 3), strides=(2, 2), layout=layout))
+    mean = nn.avg_pool2d(x, pool_size=(3, 3), strides=(2, 2), layout=layout)
+    joined = relay.concatenate([small, mean], axis=layout.index("C"))
+    program = relay.module(nn.avg_pool2d(joined, pool_size=(3, 3), padding=(1, 1, 1, 1), layout=layout))
+    got = np.asarray(relay.compile(program)(image.transpose(order)))
+    t = torch.from_numpy(image)
+    parts = [F.relu(F.max_pool2d(t, 3, 2)), F.avg_pool2d(t, 3, 2)]
+    wanted = F.avg_pool2d(torch.cat(parts, 1), 3, 1, 1, count_include_pad=False).numpy()
+    np.testing.assert_allclose(got, wanted.transpose(order), rtol=0, atol=1e-6)

@@ -16,6 +16,7 @@ from .file import beyond
 
 NETWORKS = ("Functional", "Model", "Sequential")
 _OF_LAYERS = {"trainable", "layers", "batch_shape", "batch_input_shape"}  # keys that operations do not have
+_OF_OPERATIONS = ("keras.src.ops", "keras.src.activations")  # modules whose classes are operations
 _MOST_NESTED = 24  # networks inside networks
 
 
@@ -132,7 +133,8 @@ def _layer(config: object, depth: int) -> Layer:
         raise malformed(f"a layer of the class {kind} has a name that is not a text")
     network = network_of(config, depth + 1) if is_network else None
     is_bare = not module and not is_network and not own.keys() & _OF_LAYERS
-    operation = module.startswith("keras.src.ops") or is_bare or kind in ("TFOpLambda", "SlicingOpLambda")
+    is_of_tensorflow = kind in ("TFOpLambda", "SlicingOpLambda")
+    operation = module.startswith(_OF_OPERATIONS) or is_bare or is_of_tensorflow
     made = Layer(name, kind, own, module, operation, network)
     nodes = config.get("inbound_nodes") or []
     if not isinstance(nodes, list):

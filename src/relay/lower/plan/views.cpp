@@ -51,11 +51,13 @@ int stored_in(const std::vector<Array>& arrays, int array) {
   return array;
 }
 
-// True if the parts of dimension d are contiguous: the dimensions stored outside of it have one element.
+// True if the parts of dimension d are contiguous: the dimensions stored outside of it have one element and no halo.
 static bool is_outermost(const Array& whole, size_t d) {
-  for (const LayoutDim& dim : whole.layout.dims) {
+  const Exprs extents = whole.layout.physical_shape(whole.shape);
+  for (size_t at = 0; at < extents.size(); ++at) {
+    const LayoutDim& dim = whole.layout.dims[at];
     if (dim == LayoutDim{static_cast<int>(d)}) return true;
-    if (dim.block || !scalar::is_int(scalar::simplify(whole.shape[dim.dim]), 1)) return false;
+    if (dim.block || !scalar::is_int(scalar::simplify(extents[at]), 1)) return false;
   }
   return false;
 }

@@ -6,7 +6,7 @@
 // For convolutions and means the added elements must be zeros (the zero point for quantised data), for maxima the least
 // value, and all of them along the spatial axes. The value must be a constant: fold_constant runs before. For maxima
 // the least finite number is accepted as the least value too: a window of nothing but -inf then yields -inf instead of
-// that number.
+// that number. With fold_explicit_padding.finite=0 it is not.
 #include <algorithm>
 #include <limits>
 
@@ -44,7 +44,7 @@ double least_finite(DType float_type) {
 }
 
 // True if the elements that `pad` adds equal those that the operator assumes outside of its data.
-bool adds_nothing(const Call& pad, const Call& call, std::string_view op) {
+bool adds_nothing(const Call& pad, const Call& call, std::string_view op, bool finite) {
   const Constant* value = as<Constant>(pad.args[1]);
   if (!value || attribute<std::string>(pad, "pad_mode", "constant") != "constant") return false;
   if (op.starts_with("qnn.")) {
@@ -53,8 +53,8 @@ bool adds_nothing(const Call& pad, const Call& call, std::string_view op) {
   }
   if (!op.starts_with("nn.max_pool")) return value->value.at(0) == 0;
   scalar::Expr least = te::identity(te::Combiner::Max, value->value.dtype());
-  return least->kind == scalar::Kind::Float ? value->value.at(0) <= least_finite(value->value.dtype())
-                                            : value->value.int_at(0) == least->ivalue;
+  if (least->kind != scalar::Kind::Float) return value->value.int_at(0) == least->ivalue;
+  return value->value.at(0) <= (finite ? least_finite(value->value.dtype()) : -std::numeric_limits<double>::infinity());
 }
 
 // The padding attribute for both paddings together: before every spatial axis, then after every spatial axis. Nullopt
@@ -76,10 +76,10 @@ std::optional<Ints> both(const Ints& padding, const IntLists& width, std::string
 }
 
 // The call without the preceding padding; null if it cannot be folded.
-Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
+Expr folded(const Expr& before, const Expr& now, const Windowed& w, bool finite) {
   const Call& call = *as<Call>(now);
   const Call* pad = call_of(call.args[0], "nn.pad");
-  if (!pad || !adds_nothing(*pad, call, w.op)) return nullptr;
+  if (!pad || !adds_nothing(*pad, call, w.op, finite)) return nullptr;
   Ints own = attribute<Ints>(call, "padding", {0});
   std::optional<Ints> padding =
       both(own, attribute<IntLists>(*pad, "pad_width", {}), attribute<std::string>(call, w.layout, w.default_layout));
@@ -107,11 +107,12 @@ Expr folded(const Expr& before, const Expr& now, const Windowed& w) {
 }  // namespace
 
 Result<Module> fold_explicit_padding(const Module& module, PassContext& context) {
+  const bool finite = context.flag("fold_explicit_padding.finite");
   return for_each_function(module, [&](const FunctionRef& f) {
-    return rewrite_function(f, context, [](const Expr& before, const Expr& now) -> Expr {
+    return rewrite_function(f, context, [finite](const Expr& before, const Expr& now) -> Expr {
       for (const Windowed& w : windowed)
         if (call_of(now, w.op))
-          if (Expr simple = folded(before, now, w)) return simple;
+          if (Expr simple = folded(before, now, w, finite)) return simple;
       return now;
     });
   });
