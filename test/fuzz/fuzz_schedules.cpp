@@ -406,14 +406,12 @@ int power(const std::vector<TargetDesc>& targets, const std::vector<TargetDesc>&
                       {lower::Mutation::UnwrittenHalo, "an unwritten halo"},
                       {lower::Mutation::AliasBuffers, "two buffers in one place"},
                       {lower::Mutation::SkipPaddingShort, "a tap left out"},
-                      {lower::Mutation::LoseBarrier, "a lost barrier"},
-                      {lower::Mutation::LoseWait, "a lost wait"}};
+                      {lower::Mutation::LoseBarrier, "a lost barrier"}};
   int caught = 0;
   for (const Bug& bug : bugs) {
     Tally tally;
     uint64_t seed = 0;
-    const bool of_threads = bug.mutation == lower::Mutation::LoseBarrier || bug.mutation == lower::Mutation::LoseWait;
-    const std::vector<TargetDesc>& on = of_threads ? blocks : targets;
+    const std::vector<TargetDesc>& on = bug.mutation == lower::Mutation::LoseBarrier ? blocks : targets;
     bool missed = run_cases(1, cases, on, false, false, true, tally, &seed, bug.mutation);
     if (missed)
       std::printf("MISSED %s in %lld cases\n", bug.text, static_cast<long long>(cases));
@@ -460,8 +458,6 @@ int main(int argc, char** argv) {
   // A device: scalars, few threads, little shared memory.
   blocks.push_back(targets.back());
   blocks.back().vector_bytes = 4, blocks.back().has_masks = false, blocks.back().instructions.clear();
-  for (const machine::CopyInstruction& i : machine::copy_instructions())
-    blocks.back().instructions.push_back({i.name, 1});
   blocks.back().blocks = {8, 256, 1024, 64 << 10, 32 << 10, 64 << 10};
   if (planting) return power(targets, blocks, cases);
   if (in_blocks) targets = blocks;

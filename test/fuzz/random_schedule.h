@@ -73,7 +73,7 @@ class ScheduleGenerator {
       }
       if (s.place != Place::Inline) s.loops = loops(*t, s.place == Place::Root);
       if (s.place == Place::Root && plan_.target->blocks.threads > 0 && !t->is_program()) run_by_threads(*t, s.loops);
-      if (s.storage == Storage::Shared) fill_by_threads(*t, s.loops), copy_ahead(*t, s);
+      if (s.storage == Storage::Shared) fill_by_threads(*t, s.loops);
       const bool is_array = s.place == Place::Root || s.storage == Storage::Array;
       if (is_array && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
       plan_.schedule.stages[t->name] = s;
@@ -129,19 +129,6 @@ class ScheduleGenerator {
       }
     if (random_.chance(50)) std::reverse(threads.begin(), threads.end());
     loops.insert(loops.begin(), threads.begin(), threads.end());
-  }
-
-  // Copies neighbours at once, ahead of the steps of the loop around. Chosen aside: seeds keep the rest.
-  void copy_ahead(const te::TensorNode& t, StageSchedule& s) {
-    const StageSchedule& c = plan_.schedule.stages.at(s.consumer);
-    const bool in_loop = s.level > 0 && c.loops[static_cast<size_t>(s.level) - 1].kind == LoopKind::Serial;
-    if (!in_loop || t.axes.empty() || t.body->kind != scalar::Kind::Load || random_.aside(0, 99) < 20) return;
-    const std::string last = t.axes.back().var->name;
-    const int64_t choice = random_.aside(0, 999), numbers = int64_t{1} << choice / 7 % 3;
-    std::erase_if(s.loops, [&](const lower::Loop& l) { return l.axis == last && l.kind != LoopKind::Thread; });
-    for (lower::Loop& l : s.loops)
-      if (l.axis == last) l.step = numbers;
-    s.loops.push_back({last, 2 + choice % 3, LoopKind::Async});
   }
 
   // True if the root in whose loops the stage is computed, or the stage itself, has loops over threads.
