@@ -498,7 +498,7 @@ def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_products_of_halves_are_rounded_after_the_sum(dtype):
-    """The product, 2^k + 1, is no number of this type: rounded before the sum, the result is 0 or 2."""
+    """The product, 2^k + 1, cannot be written in this type: rounded before the sum, the result is 0 or 2."""
     big = 1 / torch.finfo(dtype).eps * 2
     x, w = torch.tensor([[big, 1.0]]).to(dtype), torch.ones(1, 2).to(dtype)
     b = torch.tensor([-big]).to(dtype)
