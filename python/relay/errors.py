@@ -99,3 +99,18 @@ def bad_option(message: str, help: str) -> CompileError:
 def not_supported(message: str, help: str) -> CompileError:
     """Returns an error of a construct that is not handled (R0304)."""
     return told("not_supported", message, help)
+
+
+def expect(value, kind: type | tuple[type, ...], wanted: str) -> None:
+    """Raises a TypeError if `value` is not of this type. `wanted` names the type, and a way to make one."""
+    if not isinstance(value, kind):
+        given = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
+        raise TypeError(f"expected {wanted}, got {given}")
+
+
+def expect_module(value) -> None:
+    expect(value, _core.IRModule, "a module (relay.IRModule.from_expr(expr) makes one)")
+
+
+def expect_function(value) -> None:
+    expect(value, _core.Function, "a function, such as mod['main']")

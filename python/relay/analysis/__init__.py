@@ -45,6 +45,7 @@ from .._core import (
     unmatched_case,
 )
 from .._core import problems as _problems
+from ..errors import expect, expect_module
 from .program_analysis import (
     analyze_operations_distribution,
     check_basic_block_normal_form,
@@ -114,8 +115,10 @@ def problems(expr: Expr | IRModule, module: IRModule | None = None) -> list[str]
 
 def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
     """Returns patterns for the values that no clause matches, at most 100."""
+    expect(match, Match, "a match expression")
     out: list[Pattern] = []
     mod = IRModule() if mod is None else mod
+    expect_module(mod)
     while len(out) < 100:
         clauses = [*match.clauses, *(Clause(pattern, match.data) for pattern in out)]
         case = unmatched_case(Match(match.data, clauses, False), mod)
@@ -156,6 +159,7 @@ def all_dtypes(expr: Expr) -> set[str]:
 
 def list_op_freqs(mod: IRModule) -> dict[str, int]:
     """Returns the number of calls of each operator."""
+    expect_module(mod)
     counts: dict[str, int] = {}
 
     def note(e):
@@ -169,6 +173,7 @@ def list_op_freqs(mod: IRModule) -> dict[str, int]:
 
 def extract_fused_functions(mod: IRModule) -> dict[int, Function]:
     """Returns the functions that FuseOps made in @main, by hash; equal functions appear once."""
+    expect_module(mod)
     found: dict[int, Function] = {}
 
     def note(e):
@@ -199,6 +204,7 @@ class CallGraph:
     or by its name."""
 
     def __init__(self, module: IRModule):
+        expect_module(module)
         self.module = module
         self._callees: dict[str, dict[str, int]] = {}
         for var, function in module.functions.items():

@@ -21,6 +21,7 @@ from .._core import (
     children,
     post_order_visit,
 )
+from ..errors import expect_module
 from ..run.compiled import evaluate
 
 __all__ = [
@@ -84,6 +85,7 @@ def _fake_quantized(quantize: Call) -> list[Call]:
 def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     """Returns the number of calls of each operator between qnn.dequantize and qnn.quantize, which
     FakeQuantizationToInteger may rewrite."""
+    expect_module(mod)
     inside: set[Call] = set()
     for function in mod.functions.values():
         post_order_visit(
@@ -98,6 +100,7 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
 def extract_intermediate_expr(mod: IRModule, expr_id: int) -> IRModule:
     """Returns a module whose @main computes the value of call number `expr_id` of @main, counted from 0 in the order of
     evaluation."""
+    expect_module(mod)
     calls: list[Call] = []
     post_order_visit(mod["main"], lambda e: calls.append(e) if isinstance(e, Call) else None)
     if not 0 <= expr_id < len(calls):
@@ -110,6 +113,7 @@ def extract_intermediate_expr(mod: IRModule, expr_id: int) -> IRModule:
 def get_calibration_data(mod: IRModule, data) -> dict[GlobalVar, dict[str, list[np.ndarray]]]:
     """Returns the inputs and outputs of the functions for other compilers when @main runs on `data` (inputs by name, or
     in order): {function: {"inputs": [...], "outputs": [...]}}. @main itself must call each of them once."""
+    expect_module(mod)
     main, calls = mod["main"], []
 
     def note(e):
@@ -132,6 +136,7 @@ def get_calibration_data(mod: IRModule, data) -> dict[GlobalVar, dict[str, list[
 
 def analyze_operations_distribution(mod: IRModule) -> dict[str, dict[str, int]]:
     """Returns the number of calls of each operator in the functions for each compiler; "default" is all other code."""
+    expect_module(mod)
     counts: dict[str, dict[str, int]] = {}
     for function in mod.functions.values():
         of = counts.setdefault(str(function.attrs.get("Compiler") or "default"), {})

@@ -68,9 +68,23 @@ def array(value, dtype: str | None = None) -> _core.Array:
 
 
 def own_array(value, dtype: str | None = None) -> _core.Array:
-    """Returns an array whose memory no other code writes: a copy, unless `value` is read-only."""
+    """Returns an array whose memory no other code writes: a copy, unless `value` cannot be written through any view."""
     made = array(value, dtype)
-    return made if isinstance(value, _core.Array) or is_read_only(value) else made.copied()
+    return made if _is_fixed(value) else made.copied()
+
+
+def _is_fixed(value) -> bool:
+    """Returns true for a NumPy array that is read-only, as are the arrays and the buffer that it is a view of."""
+    while isinstance(value, np.ndarray):
+        if value.flags.writeable:
+            return False
+        if value.base is None:
+            return True
+        value = value.base
+    try:
+        return memoryview(value).readonly
+    except TypeError:  # memory of an owner that does not say whether it writes
+        return False
 
 
 def _of_torch(value):

@@ -79,7 +79,7 @@ def var(name_hint: str, type_annotation=None, shape=None, dtype: str = "float32"
 
 def const(value, dtype: str | None = None, span: Span | None = None) -> Constant:
     """Returns a constant. `value` is a number (int32 or float32), a bool, a list, or an array of any framework. `dtype`
-    converts it. An array is copied, unless it is read-only.
+    converts it. An array is copied, unless nothing can write to it.
     """
     if isinstance(dtype, _core.TensorType):
         dtype = dtype.dtype

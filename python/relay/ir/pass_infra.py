@@ -8,9 +8,11 @@ import re
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 from .. import _core
 from .._core import Function, IRModule
+from ..errors import expect, expect_module
 
 
 def run_passes(module: IRModule, passes: list[str] | str, *, options: dict[str, int | str] | None = None) -> IRModule:
@@ -224,10 +226,7 @@ class Pass:
 
     def __call__(self, mod: IRModule) -> IRModule:
         ctx = PassContext.current()
-        if not isinstance(mod, IRModule):
-            raise TypeError(
-                f"a pass takes a module, not {type(mod).__name__}: create one with relay.IRModule.from_expr(expr)"
-            )
+        expect_module(mod)
         if not all(_hook(one, "should_run", mod, self.info) in (None, True) for one in ctx.instruments):
             return mod
         if ctx.trace is not None:
@@ -301,7 +300,13 @@ class UserPass(Pass):
 
 def _decorator(method: str, of_functions: bool, pass_func, opt_level, name, required):
     def wrap(target):
-        info_name = name or target.__name__
+        wanted = f"a function, or a class with {method}(),"
+        if isinstance(target, type):
+            if not hasattr(target, method):
+                raise TypeError(f"expected {wanted} to make a pass, got the class {target.__name__}")
+        else:
+            expect(target, Callable, f"{wanted} to make a pass")
+        info_name = name or getattr(target, "__name__", type(target).__name__)
         info = PassInfo(0 if opt_level is None else opt_level, info_name, required)
         if not isinstance(target, type):
             return UserPass(target, info, of_functions)

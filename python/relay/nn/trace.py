@@ -34,7 +34,7 @@ class Traced:
         """Returns the program with the parameters as constants, and the result only."""
         module, main = self.module.clone(), self.module["main"]
         inputs, variables = main.params[: self.count], main.params[self.count :]
-        values = {v: Constant(own_array(one.data.copy())) for v, one in zip(variables, self.parameters, strict=True)}
+        values = {v: Constant(own_array(one.data)) for v, one in zip(variables, self.parameters, strict=True)}
         module["main"] = Function(inputs, substitute(main.body, values))
         return module
 

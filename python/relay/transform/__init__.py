@@ -23,6 +23,7 @@ from .. import _core
 from .._core import Function, GlobalVar, IRModule
 from ..byoc.collage import CollagePartition
 from ..byoc.passes import AnnotateTarget, MergeComposite, PartitionGraph
+from ..errors import expect_module
 from ..ir.pass_infra import (
     LEVELS,
     ApplyPassToFunction,
@@ -125,6 +126,7 @@ def _of_expr(expr, module: IRModule | None, made: Pass):
     """Returns the expression after a pass. Its free variables need annotations."""
     inside = IRModule.from_expr(expr)
     if module is not None:
+        expect_module(module)
         inside.update(IRModule({v.name_hint: f for v, f in module.functions.items() if v.name_hint != "main"}))
         inside.update(IRModule(type_definitions=module.type_definitions))
     main = made(inside)["main"]

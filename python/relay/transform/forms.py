@@ -8,6 +8,7 @@ f = relay.transform.Defunctionalization(f, mod)   # calls of closures become cal
 from __future__ import annotations
 
 from .._core import Call, Constant, Function, FuncType, IRModule, Let, Var, post_order_visit
+from ..errors import expect_function, expect_module
 from ..ir.expr_functor import ExprMutator
 from ..ir.pass_infra import CorePass, Pass, PassInfo, UserPass, run_passes
 
@@ -15,6 +16,9 @@ __all__ = ["Defunctionalization", "LiftConstants", "to_cps", "un_cps"]
 
 
 def _with_main(func: Function, mod: IRModule | None) -> IRModule:
+    expect_function(func)
+    if mod is not None:
+        expect_module(mod)
     inside = IRModule() if mod is None else mod.clone()
     inside["main"] = func
     return inside
@@ -57,6 +61,7 @@ def _names(function: Function, name: str) -> bool:
 def un_cps(func: Function) -> Function:
     """Returns the function without its continuation, the last parameter. The new function returns the value that the
     continuation got. Functions without a continuation are refused."""
+    expect_function(func)
     taken = func.params[-1]._checked_type_ or func.params[-1].type_annotation if func.params else None
     answer = func.ret_type or (func._checked_type_.ret_type if func._checked_type_ is not None else None)
     if not isinstance(taken, FuncType) or len(taken.arg_types) != 1 or taken.ret_type != answer:

@@ -8,7 +8,9 @@ with relay.transform.LayoutConfig(skip_layers=[0]):  # all convolutions except t
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
+from ..errors import expect
 from ..ir.pass_infra import CorePass, Pass, PassInfo
 
 __all__ = ["ConvertLayout", "LayoutConfig"]
@@ -55,8 +57,8 @@ def ConvertLayout(desired_layouts: dict[str, list[str]]) -> Pass:
     converted too. layout_transform converts a value back where its old layout is needed.
     """
     rows = []
+    expect(desired_layouts, Mapping, "a dict: {'nn.conv2d': ['NHWC', 'HWIO']}")
     for op, layouts in desired_layouts.items():
-        if isinstance(layouts, str):
-            raise TypeError(f"the layouts of {op} must be a list, such as ['NHWC', 'HWIO'], not {layouts!r}")
+        expect(layouts, (list, tuple), f"the layouts of {op} as a list, such as ['NHWC', 'HWIO']")
         rows.append(" ".join([op, *(str(one) or "default" for one in layouts)]))
     return _ConvertLayout(PassInfo(3, "ConvertLayout"), "convert_layout", {"convert_layout.layouts": "; ".join(rows)})

@@ -10,7 +10,7 @@ mod = relay.transform.ChangeBatch({mod["main"].params[0]: 0}, 16)(mod)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from .._core import (
     Var,
     post_order_visit,
 )
+from ..errors import expect
 from ..ir.expr import const
 from ..ir.expr_functor import ExprMutator
 from ..ir.pass_infra import CorePass, Pass, PassInfo, UserPass, run_passes
@@ -145,11 +146,17 @@ def Conv2dToSparse(blocksize: tuple[int, int] = (1, 1), sparsity_threshold: floa
     return CorePass(PassInfo(4, "Conv2dToSparse"), "legalize", hooks={"legalize": _by_operator({"nn.conv2d": rule})})
 
 
+def _name(var, kind: type, of: str) -> str:
+    expect(var, (str, kind), f"the name of a {of} or its {kind.__name__}")
+    return var if isinstance(var, str) else var.name_hint
+
+
 # --- sizes and types of parameters ------------------------------------------------------------------------------------
 def ChangeBatch(data: dict[Var, int], batch_size: int = 16) -> Pass:
     """Changes the batch size of parameters of @main: {parameter, or its name: the axis of the batch}. All other types
     are inferred."""
-    axes = {var if isinstance(var, str) else var.name_hint: axis for var, axis in data.items()}
+    expect(data, Mapping, "a dict: {parameter, or its name: the axis of the batch}")
+    axes = {_name(var, Var, "parameter"): axis for var, axis in data.items()}
 
     def run(mod, ctx):
         main = mod["main"]
@@ -310,7 +317,8 @@ def MarkCompilerFunctionsAsExtern(compiler_filter: str = "") -> Pass:
 
 def InlineCompilerFunctionsBoundTo(global_vars: list[GlobalVar | str]) -> Pass:
     """Inlines these functions, which were marked for another compiler, where they are called."""
-    names = [var if isinstance(var, str) else var.name_hint for var in global_vars]
+    expect(global_vars, (list, tuple, set, frozenset), "a list of functions' names, or of their GlobalVars")
+    names = [_name(var, GlobalVar, "function") for var in global_vars]
     marks = ("Compiler", "Primitive", "global_symbol", "Composite", "PartitionedFromPattern")
 
     def run(mod, ctx):

@@ -484,3 +484,29 @@ def @f(%x: Tensor[(2), float32]) -> Tensor[(2, 2), float32] { stack((%x, %x)) }
         relay.transform.InferType()(mod)
     mod["main"] = relay.Function(mod["main"].params, mod["main"].body)
     assert relay.compile(mod)(np.ones(2, "float32")).shape == (2, 2)
+
+
+@pytest.mark.parametrize("lent", ["array", "view"])
+def test_constants_keep_their_numbers(lent):
+    """Memory that the caller writes to afterwards is copied, also if it came through an Array or a read-only view."""
+    x, y = relay.var("x", shape=(4,)), relay.var("y", shape=(4,))
+    mod = relay.module(relay.add(x, y), [x, y])
+    own = np.arange(4, dtype=np.float32)
+    if lent == "array":
+        given = relay.array(own)
+    else:
+        given = own.view()
+        given.flags.writeable = False
+    of_const = relay.module(relay.add(x, relay.const(given)))
+    of_bound = relay.IRModule({"main": relay.bind_params_by_name(mod["main"], {"y": given})})
+    executor = relay.create_executor("debug", mod, params={"y": given})
+    bound = executor.evaluate()
+    own[:] = 99
+    zeros = np.zeros(4, np.float32)
+    for result in (relay.evaluate(of_const, [zeros]), relay.evaluate(of_bound, [zeros]), bound(zeros)):
+        assert np.array_equal(np.asarray(result), [0, 1, 2, 3])
+
+
+def test_constants_share_memory_that_nothing_writes():
+    fixed = np.frombuffer(np.arange(4, dtype=np.float32).tobytes(), np.float32)
+    assert relay.const(fixed[1:]).data.address == fixed[1:].ctypes.data

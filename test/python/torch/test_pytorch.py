@@ -496,6 +496,23 @@ def test_places_in_pictures_of_halves_are_computed_in_more(dtype):
     torch.testing.assert_close(got.double(), exact, rtol=eps, atol=eps)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_products_of_halves_are_rounded_after_the_sum(dtype):
+    """The product, 2^k + 1, cannot be written in this type: rounded before the sum, the result is 0 or 2."""
+    big = 1 / torch.finfo(dtype).eps * 2
+    x, w = torch.tensor([[big, 1.0]]).to(dtype), torch.ones(1, 2).to(dtype)
+    b = torch.tensor([-big]).to(dtype)
+    module = Calls(lambda x, w, b: (
+        F.linear(x, w, b), F.linear(x[None], w, b), torch.addmm(b, x, w.t()),
+        torch.addmm(2 * b, x, w.t(), beta=0.5), torch.addmm(b, x, w.t(), beta=2, alpha=2), torch.addmv(b, x, w[0]),
+        torch.baddbmm(b, x[None], w.t()[None]), torch.addbmm(b, x[None], w.t()[None]),
+    ))  # fmt: skip
+    got = relay.compile(relay.from_pytorch(module, (x, w, b)))(x, w, b)
+    assert [(one.dtype, one.item()) for one in map(torch.as_tensor, got)] == [
+        (dtype, k) for k in (1, 1, 1, 1, 2, 1, 1, 1)
+    ]
+
+
 class Sizes(torch.nn.Module):
     """Like patch embeddings of images, it also returns the sizes of its result."""
 

@@ -167,3 +167,8 @@ def test_whole_powers_of_whole_numbers_are_exact(exponent):
     wanted = torch.tensor([complex(*one) for one in exact], dtype=torch.complex128)
     module = Of(lambda z: z**exponent)
     assert torch.equal(relay.compile(relay.from_pytorch(module, (z,)))(z), wanted)
+    inverse, zero = Of(lambda z: z**-exponent), torch.zeros(1, dtype=torch.complex128)
+    compiled = relay.compile(relay.from_pytorch(inverse, (z,)))
+    torch.testing.assert_close(compiled(z), 1 / wanted, rtol=4e-16, atol=0)
+    got, eager = (torch.view_as_real(one) for one in (compiled(zero.expand(4)), inverse(zero.expand(4))))
+    torch.testing.assert_close(got, eager, rtol=0, atol=0, equal_nan=True)

@@ -311,27 +311,32 @@ def sqrt(c: Conversion):
 
 
 def reciprocal(c: Conversion):
-    (re, im), dtype = parts(c), REAL[c.result.dtype]
+    return _reciprocal(*parts(c), REAL[c.result.dtype])
+
+
+def _reciprocal(re, im, dtype: str):
     return _quotient(op.ones_like(re), op.zeros_like(re), re, im, dtype)
 
 
 def _whole_power(exponent: int):
-    """Imports a power as products: an exponential of a logarithm loses the digits of a large exponent."""
+    """Imports a power as products, or as the reciprocal of products: an exponential of a logarithm loses the digits of
+    a large exponent."""
+    count = abs(exponent)
 
     def convert(c: Conversion):
         (a, b), made = parts(c), None
-        for bit in reversed(range(exponent.bit_length())):
-            for x, y in [made] * (made is not None) + [(a, b)] * (exponent >> bit & 1):
+        for bit in reversed(range(count.bit_length())):
+            for x, y in [made] * (made is not None) + [(a, b)] * (count >> bit & 1):
                 made = (x, y) if made is None else (
                     op.subtract(op.multiply(made[0], x), op.multiply(made[1], y)),
                     op.add(op.multiply(made[0], y), op.multiply(made[1], x)),
                 )  # fmt: skip
-        return pair(*made)
+        return pair(*made) if exponent > 0 else _reciprocal(*made, REAL[c.result.dtype])
 
     return convert
 
 
-_POWERS = {0.5: sqrt, -1: reciprocal, **{exponent: _whole_power(exponent) for exponent in range(2, 9)}}
+_POWERS = {0.5: sqrt, -1: reciprocal, **{sign * n: _whole_power(sign * n) for n in range(2, 9) for sign in (1, -1)}}
 
 
 def power(c: Conversion):

@@ -89,38 +89,55 @@ def _swaps_the_last(axes: list[int]) -> bool:
     return axes == [*range(rank - 2), rank - 1, rank - 2]
 
 
-def _matmul(a, b):
+def _matmul(a, b, out_dtype: str | None = None):
     (a, transpose_a), (b, transpose_b) = _factor(a), _factor(b)
-    return op.nn.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+    return op.nn.matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out_dtype=out_dtype)
 
 
-def _batch_matmul(a, b):
+def _batch_matmul(a, b, out_dtype: str | None = None):
     (a, transpose_a), (b, transpose_b) = _factor(a), _factor(b)
-    return op.nn.batch_matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+    return op.nn.batch_matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, out_dtype=out_dtype)
+
+
+def _wide(c: Conversion) -> str | None:
+    """Returns the type of a product that something is added to before it is rounded, or None if it is that of its
+    factors."""
+    return None if exact_type(c.dtype) == c.dtype else exact_type(c.dtype)
 
 
 def linear(c: Conversion):
+    """Imports linear. Products of half precisions are rounded after the bias is added."""
     rank, shape = c.rank("input"), c.out_shape
     data = c("input")
     if c.rank("weight") == 1:
         inner = c.shape("input")[-1]
         data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
-        result = op.reshape(op.nn.dense(data, op.expand_dims(c("weight"), axis=0)), newshape=shape)
-        return op.add(result, c("bias")) if c.has("bias") else result
+        wide = _wide(c) if c.has("bias") else None
+        result = op.nn.dense(data, op.expand_dims(c("weight"), axis=0), out_dtype=wide)
+        return _with_bias(c, op.reshape(result, newshape=shape), wide)
     if rank != 2:
         inner = c.shape("input")[-1]
         data = op.reshape(data, newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
     pair = quantized.pair(c("input"), c("weight"), 0)
+    wide = _wide(c) if c.has("bias") and pair is None else None
     if pair is None:
-        result = op.nn.dense(data, c("weight"))
+        result = op.nn.dense(data, c("weight"), out_dtype=wide)
     else:
         integers = [one.integers for one in pair]
         if rank != 2:
             integers[0] = op.reshape(integers[0], newshape=[math.prod(c.shape("input")[:-1], start=1), inner])
         result = op.qnn.dense(*integers, *quantized.parameters(*pair), units=c.shape("weight")[0])
         result = quantized.of_sum(result, *pair, axis=1)
-    result = op.add(result, c("bias")) if c.has("bias") else result
+    result = _with_bias(c, result, wide)
     return result if rank == 2 else op.reshape(result, newshape=shape)
+
+
+def _with_bias(c: Conversion, product, wide: str | None):
+    if not c.has("bias"):
+        return product
+    if wide is None:
+        return op.add(product, c("bias"))
+    return op.cast(op.add(product, op.cast(c("bias"), wide)), c.dtype)
 
 
 def mm(c: Conversion):
@@ -138,25 +155,27 @@ def bmm(c: Conversion):
 
 
 def _onto_self(c: Conversion, product):
-    """Computes beta self + alpha product."""
+    """Computes beta self + alpha product, which is of the type _wide()."""
+    dtype = exact_type(c.dtype)
     if c("alpha") != 1:
-        product = op.multiply(product, number(c("alpha"), c.dtype))
-    if c("beta") == 0:
-        return product
-    offset = c("self") if c("beta") == 1 else op.multiply(c("self"), number(c("beta"), c.dtype))
-    return op.add(product, offset)
+        product = op.multiply(product, number(c("alpha"), dtype))
+    if c("beta") != 0:
+        offset = c.as_("self", dtype)
+        product = op.add(product, offset if c("beta") == 1 else op.multiply(offset, number(c("beta"), dtype)))
+    return cast(product, dtype, c.dtype)
 
 
 def addmm(c: Conversion):
-    return _onto_self(c, _matmul(c("mat1"), c("mat2")))
+    return _onto_self(c, _matmul(c("mat1"), c("mat2"), _wide(c)))
 
 
 def addmv(c: Conversion):
-    return _onto_self(c, op.squeeze(op.nn.matmul(c("mat"), op.expand_dims(c("vec"), axis=1)), axis=[1]))
+    product = op.nn.matmul(c("mat"), op.expand_dims(c("vec"), axis=1), out_dtype=_wide(c))
+    return _onto_self(c, op.squeeze(product, axis=[1]))
 
 
 def addbmm(c: Conversion):
-    products = op.nn.batch_matmul(c("batch1"), c("batch2"), transpose_b=False)
+    products = op.nn.batch_matmul(c("batch1"), c("batch2"), transpose_b=False, out_dtype=_wide(c))
     return _onto_self(c, op.sum(products, axis=[0]))
 
 
