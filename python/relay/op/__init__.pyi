@@ -747,7 +747,7 @@ def logical_xor(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     lhs: any shape
     rhs: a shape that broadcasts with lhs"""
 def logsumexp(data: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """Returns log(sum(exp(data))), with the largest value subtracted first."""
+    """Returns log(sum(exp(data))), with the largest value subtracted first, if it is finite."""
 def matrix_set_diag(data: Any, diagonal: Expr | TupleWrapper, k: Any = 0, align: Any = 'RIGHT_LEFT') -> Any:
     """Replaces diagonals of matrices.
 
