@@ -38,13 +38,23 @@ inline Tensor moved(const Tensor& t, std::mt19937_64& random) {
 }
 
 // For each tensor of @main's result, the most that an element of the exact result, in float64, moves in eight trials
-// in which all float32 inputs and constants move by at most one unit in the last place. Empty if a trial fails.
+// in which all float32 inputs and constants move by at most one unit in the last place, or by which it differs from the
+// result in float32: values inside of a program may be rounded more coarsely than its inputs. Empty if a trial fails.
 inline std::vector<double> movements(const ir::Module& module, const eval::Values& arguments, std::mt19937_64& random) {
   const eval::EvalOptions exact{.float64 = true, .threads = 1};
   const Result<eval::Value> still = eval::run(module, "main", arguments, exact);
   if (!still) return {};
   const std::vector<Tensor> from = tensors_of(*still);
   std::vector<double> most(from.size());
+  auto add = [&](const std::vector<Tensor>& to) {
+    for (size_t k = 0; k < from.size(); ++k)
+      for (int64_t i = 0; i < from[k].elements(); ++i)
+        if (const double off = std::abs(from[k].at(i) - to[k].at(i)); std::isfinite(off))
+          most[k] = std::max(most[k], off);
+  };
+  const Result<eval::Value> rounded = eval::run(module, "main", arguments, {.threads = 1});
+  if (!rounded) return {};
+  add(tensors_of(*rounded));
   for (int trial = 0; trial < 8; ++trial) {
     ir::Module other = module;
     for (auto& [name, f] : other.functions)
@@ -61,11 +71,7 @@ inline std::vector<double> movements(const ir::Module& module, const eval::Value
       inputs.push_back(!v.node && v.tensor.dtype() == DType::float32() ? eval::Value(moved(v.tensor, random)) : v);
     const Result<eval::Value> there = eval::run(other, "main", inputs, exact);
     if (!there) return {};
-    const std::vector<Tensor> to = tensors_of(*there);
-    for (size_t k = 0; k < from.size(); ++k)
-      for (int64_t i = 0; i < from[k].elements(); ++i)
-        if (const double off = std::abs(from[k].at(i) - to[k].at(i)); std::isfinite(off))
-          most[k] = std::max(most[k], off);
+    add(tensors_of(*there));
   }
   return most;
 }

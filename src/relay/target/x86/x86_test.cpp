@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/machine/instruction.h"
 
@@ -72,10 +74,12 @@ TEST(X86, NeededFeatures) {
   Result<TargetDesc> t = x86().describe("alderlake");
   ASSERT_TRUE(t);
   EXPECT_EQ(t->vector_bytes, 32);
-  if (machine::instructions_of(t->triple, {"+avxvnni"}).empty()) GTEST_SKIP() << "vpdpbusd.vex is not in the list";
-  std::vector<std::string> names;
+  std::vector<std::string> names, expected{"vpdpbusd.vex", "vpmaddwd.256", "pmaddwd"};
   for (const InstructionRate& rate : t->instructions) names.push_back(rate.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"vpdpbusd.vex", "vpmaddwd.256", "pmaddwd"}));
+  std::erase_if(expected, [](const std::string& name) {  // that are not in the list of instructions
+    return std::ranges::none_of(machine::instructions(), [&](const machine::Instruction& i) { return i.name == name; });
+  });
+  EXPECT_EQ(names, expected);
 }
 
 TEST(X86, UnknownNames) {
