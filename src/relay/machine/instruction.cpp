@@ -38,39 +38,18 @@ std::span<const Instruction> instructions() {
 #define RELAY_C_INSTRUCTION(name, architecture, left, right, sum, products, features)  \
   {name,     architecture,         DType::left(),        DType::right(), DType::sum(), \
    products, DType::sum().bytes(), DType::sum().bytes(), features,       ""},
-#define RELAY_COPY_INSTRUCTION(...)
   static const Instruction all[] = {
 #include "relay/machine/instructions.def"
   };
-#undef RELAY_INSTRUCTION
-#undef RELAY_TILE_INSTRUCTION
-#undef RELAY_MATRIX_INSTRUCTION
-#undef RELAY_C_INSTRUCTION
-#undef RELAY_SHORT_SUM_INSTRUCTION
-#undef RELAY_PRODUCT_INSTRUCTION
-#undef RELAY_COPY_INSTRUCTION
   return all;
 }
 
 std::span<const CopyInstruction> copy_instructions() {
-#define RELAY_INSTRUCTION(...)
-#define RELAY_PRODUCT_INSTRUCTION(...)
-#define RELAY_TILE_INSTRUCTION(...)
-#define RELAY_MATRIX_INSTRUCTION(...)
-#define RELAY_SHORT_SUM_INSTRUCTION(...)
-#define RELAY_C_INSTRUCTION(...)
 #define RELAY_COPY_INSTRUCTION(name, architecture, bytes, features, intrinsic) \
   {name, architecture, bytes, features, intrinsic},
   static const CopyInstruction all[] = {
 #include "relay/machine/instructions.def"
   };
-#undef RELAY_INSTRUCTION
-#undef RELAY_TILE_INSTRUCTION
-#undef RELAY_MATRIX_INSTRUCTION
-#undef RELAY_C_INSTRUCTION
-#undef RELAY_SHORT_SUM_INSTRUCTION
-#undef RELAY_PRODUCT_INSTRUCTION
-#undef RELAY_COPY_INSTRUCTION
   return all;
 }
 
