@@ -213,7 +213,7 @@ TEST(BlockSchedules, OtherOrdersOfLoops) {
 }
 
 // While a step of four rows is stored, the next ones are copied.
-TEST(BlockSchedules, StepsAreCopiedAhead) {
+TEST(BlockSchedules, AsyncCopiesOfTheNextSteps) {
   const TargetDesc target = gpu_with_tiles();
   const Program p = transposed(imm(24), imm(16));
   for (int stages : {2, 3, 4})
@@ -399,7 +399,7 @@ stage x_shared: at products.1 shared
 }
 
 // Without the wait or the barrier of a step, the interpreter finds the fault.
-TEST(WarpTiles, LostWaitIsFound) {
+TEST(WarpTiles, LostWaitOfAsyncCopies) {
   const TargetDesc target = gpu_with_tiles();
   const Program p = narrow_products(DType::int8(), DType::int8(), imm(16), imm(16), 256, true);
   const ScheduleDraft draft = drafted(p, target, "");
