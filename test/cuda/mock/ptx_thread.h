@@ -85,7 +85,7 @@ struct Thread {
     mark(copy, 1);
     groups.back().push_back(copy);
   }
-  void wait(uint64_t most) {  // until so many groups are under way
+  void wait(uint64_t most) {  // until at most `most` groups are under way
     while (groups.size() - 1 > most) {
       for (const Copy& copy : groups.front()) {
         mark(copy, 0);

@@ -17,8 +17,8 @@
 //
 //   dense[m, n] = sum(k < 128) dot_float32(data_shared[m, 2 k], data_shared[m, 2 k + 1], weight_shared[n, 2 k], ..)
 //
-// Where the device has asynchronous copies and the rows of both factors are multiples of their bytes, shared memory
-// holds several steps, and the next ones are copied while one is multiplied:
+// Shared memory holds several steps if the device has asynchronous copies and the rows of both factors are multiples of
+// their bytes. The next steps are copied while one is multiplied:
 //
 //   stage data_shared: at dense.1 shared
 //     loops m/1:thread k/8:thread k/3:async
