@@ -22,8 +22,6 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
                                                 .instruction;
   const bool has_rows = options.passes.opt_level > 0 && short_tiles && !short_tiles->in_vectors;
   if (!has_rows) out["rows_of_pixels.most_channels"] = int64_t{0};
-  if (out.contains("to_mixed_precision.dtype") && std::get<std::string>(out["to_mixed_precision.dtype"]) == "bfloat16")
-    out["to_mixed_precision.rows"] = int64_t{has_rows};
   return out;
 }
 

@@ -6,6 +6,6 @@
 namespace relay::transform {
 
 // True if the pass rows_of_pixels changes this typed call once its data is in bfloat16.
-bool can_be_rows(const ir::Call& call, int64_t most_channels = 3);
+bool can_be_rows(const ir::Call& call, int64_t most_channels);
 
 }  // namespace relay::transform

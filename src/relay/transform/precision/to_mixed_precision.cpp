@@ -138,7 +138,7 @@ class MixedPrecision {
     const size_t at = attribute<std::string>(call, "data_layout", "NCHW").find('C');
     return data && at < data->shape.size() && scalar::is_int(data->shape[at]) &&
            data->shape[at]->ivalue < context_.count("to_mixed_precision.least_channels") &&
-           !(context_.flag("to_mixed_precision.rows") && can_be_rows(call));
+           !(mixed_ == DType::bfloat16() && can_be_rows(call, context_.count("rows_of_pixels.most_channels")));
   }
 
   // True if a float among the arguments has the short type, and the others are constants or have it too.
