@@ -415,6 +415,9 @@ bench-low: setup product ## Compare networks in int8 with ONNX Runtime and OpenV
 bench-frontends: setup product build/test-frontends/ready build/test-keras/ready ## Compare models of TFLite, TensorFlow and Keras with LiteRT and TensorFlow
 	@$(PYTHON) bench/frontends.py
 
+bench-accuracy: setup product build/test-sklearn/ready ## Measure what narrow numbers cost trained models, by the metric of each task
+	@$(PYTHON) bench/accuracy.py
+
 bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
 	@$(PYTHON) bench/decode.py
 

@@ -50,19 +50,23 @@ BATCHES = 3  # of random inputs, which set the ranges of the activations
 
 
 class Batches:
-    """Random inputs for the calibration, one dictionary after the other, then None."""
+    """Samples for the calibration: one dictionary after the other, then None."""
 
-    def __init__(self, path):
-        import onnx
+    def __init__(self, samples):
+        self.left = list(samples)
 
-        random = np.random.default_rng(0)
-        inputs = onnx.load(path, load_external_data=False).graph.input
-        self.left = [{i.name: self.draw(i, random) for i in inputs} for _ in range(BATCHES)]
+    def get_next(self):
+        return self.left.pop() if self.left else None
 
-    @staticmethod
-    def draw(given, random):
-        from onnx import helper
 
+def random_samples(path, count=BATCHES):
+    """Random inputs of an ONNX file, as dictionaries."""
+    import onnx
+    from onnx import helper
+
+    random = np.random.default_rng(0)
+
+    def draw(given):
         kind = given.type.tensor_type
         shape = [dim.dim_value for dim in kind.shape.dim]
         if np.issubdtype(helper.tensor_dtype_to_np_dtype(kind.elem_type), np.floating):
@@ -70,27 +74,27 @@ class Batches:
         most = 1000 if "ids" in given.name and "type" not in given.name else 2  # tokens; segments or a mask
         return random.integers(0, most, shape).astype(np.int64)
 
-    def get_next(self):
-        return self.left.pop() if self.left else None
+    inputs = onnx.load(path, load_external_data=False).graph.input
+    return [{i.name: draw(i) for i in inputs} for _ in range(count)]
 
 
-def quantised(name, form):
-    """The path of the quantised network, which is made unless it is newer than its network."""
+def quantised(path, form, samples=None):
+    """The path of a network that ONNX Runtime quantised, which is made unless it is newer than its network. The samples
+    set the ranges of the activations; by default they are random."""
     from onnxruntime.quantization import QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
 
-    (path,) = networks.export([name])
-    made = FOLDER / f"{name}_{form}.onnx"
+    made = FOLDER / f"{path.stem}_{form}.onnx"
     if made.exists() and made.stat().st_mtime >= path.stat().st_mtime:
         return made
     FOLDER.mkdir(parents=True, exist_ok=True)
     logging.getLogger().setLevel(logging.ERROR)
-    prepared = FOLDER / f"{name}_prepared.onnx"
+    prepared = FOLDER / f"{path.stem}_prepared.onnx"
     quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
     quantize_static(
         str(prepared),
         str(made),
-        Batches(prepared),
+        Batches(samples or random_samples(prepared)),
         quant_format=QuantFormat.QDQ,
         per_channel=True,
         activation_type=QuantType.QUInt8 if form == "u8s8" else QuantType.QInt8,
@@ -114,7 +118,7 @@ def measure(name, form, seconds):
     if form in (None, "bf16", "bf16x3"):
         what = networks.export([name]) + (["--precision", form] if form else [])
     else:
-        what = [quantised(name, form)]
+        what = [quantised(*networks.export([name]), form)]
     return run.measure(name, what, PEERS.get(form, run.ONNX_PEERS), THREADS, seconds)
 
 

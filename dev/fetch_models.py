@@ -203,7 +203,7 @@ def model_name(package, path):
 def file_name(package, path):
     """The name of a model's file in the folder: ONNX unless the path in the package says otherwise."""
     suffix = pathlib.PurePath(path).suffix
-    return model_name(package, path) + (suffix if suffix in (".tflite", ".keras", ".h5", ".hdf5") else ".onnx")
+    return model_name(package, path) + (suffix if suffix in (".tflite", ".keras", ".h5", ".hdf5", ".gguf") else ".onnx")
 
 
 def names(measured=False, packages=PACKAGES):

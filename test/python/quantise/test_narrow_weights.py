@@ -191,3 +191,17 @@ def test_an_unknown_precision_is_refused():
     module, _ = product((8, 8))
     with pytest.raises(relay.CompileError, match="as_written, bf16, f16, auto, bf16x2 or bf16x3"):
         relay.compile(module, precision="bf17")
+
+
+def test_convolutions_keep_whole_bytes():
+    """A convolution's weights take a byte each whatever their bits, so it has all eight; the product after it has four."""
+    rng = np.random.default_rng(0)
+    x = relay.var("x", shape=(1, 4, 6, 6))
+    kernel = relay.const(rng.normal(size=(8, 4, 3, 3)).astype("float32"))
+    last = relay.const(rng.normal(size=(16, 8 * 4 * 4)).astype("float32"))
+    body = op.nn.dense(op.nn.batch_flatten(op.nn.conv2d(x, kernel)), last)
+    made = relay.quantize(
+        relay.IRModule({"main": relay.Function([x], body)}), weights_only=True, weight_bits=4, **QUIET
+    )
+    assert [one["weight_bits"] for one in made.plan["layers"]] == [8, 4]
+    assert [one["integer_bytes"] for one in made.report["layers"]] == [8 * 4 * 9, 16 * 128 * (1 / 2 + 4 / 32)]
