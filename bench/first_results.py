@@ -180,8 +180,8 @@ Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu
 `make bench-first`.
 
 Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians
-of {rounds} rounds, in which the engines take turns ({ONCE}: once). Relay's are those of a whole process `relay run`, with an empty
-cache. The third run loads full code from the cache. The others' begin after Python has imported them.
+of {rounds} rounds, in which the engines take turns ({ONCE}: once). Relay's are those of a whole process `relay run`,
+with an empty cache. The third run loads full code from the cache. The others' begin after Python has imported them.
 [First results](../first-results.md) explains the tiers.
 {busy}
 {table(rows, seconds_of)}

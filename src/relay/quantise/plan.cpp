@@ -247,9 +247,9 @@ LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
     apply(one.choice, &out, one.reason.empty() ? "the plan keeps it" : one.reason.c_str());
     out.ranges = one.ranges;
   }
-  // Weights of convolutions are stored in whole bytes: fewer bits would lose accuracy and save nothing.
+  // Only products of matrices pack their weights. Others store whole bytes: fewer bits would lose accuracy for nothing.
   const auto in_bytes = [&](size_t operand) { return layer.summed_axis(operand) < 0; };
-  if (out.weights_only && std::all_of(layer.weights.begin(), layer.weights.end(), in_bytes)) out.weight_bits = 8;
+  if (out.weights_only && std::any_of(layer.weights.begin(), layer.weights.end(), in_bytes)) out.weight_bits = 8;
   constexpr int few_bits = 4, small_group = 32;
   if (out.group == group_unset) out.group = out.weight_bits <= few_bits ? small_group : 0;
   return out;
