@@ -194,7 +194,7 @@ def test_an_unknown_precision_is_refused():
 
 
 def test_convolutions_keep_whole_bytes():
-    """A convolution's weights take a byte each whatever their bits, so it has all eight; the product after it has four."""
+    """The weights of a convolution take a byte each, so they have all eight bits; those of the product have four."""
     rng = np.random.default_rng(0)
     x = relay.var("x", shape=(1, 4, 6, 6))
     kernel = relay.const(rng.normal(size=(8, 4, 3, 3)).astype("float32"))
