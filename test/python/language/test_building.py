@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 relay = pytest.importorskip("relay", exc_type=ImportError)
+from relay.data.arrays import fixed  # noqa: E402
 
 
 def x_and_y():
@@ -486,27 +488,53 @@ def @f(%x: Tensor[(2), float32]) -> Tensor[(2, 2), float32] { stack((%x, %x)) }
     assert relay.compile(mod)(np.ones(2, "float32")).shape == (2, 2)
 
 
-@pytest.mark.parametrize("lent", ["array", "view"])
+def _view_of_read_only(own):
+    earlier = own[:]
+    own.flags.writeable = False
+    return own, earlier
+
+
+LENT = {
+    "itself": lambda own: (own, own),
+    "Array": lambda own: (relay.array(own), own),
+    "a read-only view": lambda own: (np.lib.stride_tricks.as_strided(own, writeable=False), own),
+    "read-only after a view was taken": _view_of_read_only,
+    "a read-only buffer": lambda own: (np.frombuffer(memoryview(own).toreadonly(), np.float32), own),
+    "an array of ctypes": lambda own: (np.ctypeslib.as_ctypes(own), own),
+}
+
+
+@pytest.mark.parametrize("lent", LENT)
 def test_constants_keep_their_numbers(lent):
-    """Memory that the caller writes to afterwards is copied, also if it came through an Array or a read-only view."""
+    """Memory that the caller writes to afterwards is copied, whatever it came through."""
     x, y = relay.var("x", shape=(4,)), relay.var("y", shape=(4,))
     mod = relay.module(relay.add(x, y), [x, y])
-    own = np.arange(4, dtype=np.float32)
-    if lent == "array":
-        given = relay.array(own)
-    else:
-        given = own.view()
-        given.flags.writeable = False
-    of_const = relay.module(relay.add(x, relay.const(given)))
+    given, own = LENT[lent](np.arange(4, dtype=np.float32))
+    of_const = [relay.module(relay.add(x, one)) for one in (relay.const(given), relay.Constant(given))]
     of_bound = relay.IRModule({"main": relay.bind_params_by_name(mod["main"], {"y": given})})
     executor = relay.create_executor("debug", mod, params={"y": given})
     bound = executor.evaluate()
     own[:] = 99
     zeros = np.zeros(4, np.float32)
-    for result in (relay.evaluate(of_const, [zeros]), relay.evaluate(of_bound, [zeros]), bound(zeros)):
+    for result in (*(relay.evaluate(one, [zeros]) for one in (*of_const, of_bound)), bound(zeros)):
         assert np.array_equal(np.asarray(result), [0, 1, 2, 3])
 
 
-def test_constants_share_memory_that_nothing_writes():
-    fixed = np.frombuffer(np.arange(4, dtype=np.float32).tobytes(), np.float32)
-    assert np.asarray(relay.const(fixed[1:]).data).ctypes.data == fixed[1:].ctypes.data
+@pytest.mark.parametrize("make", [relay.const, relay.Constant])
+def test_constants_share_memory_that_nothing_writes(make):
+    content = np.arange(4, dtype=np.float32).tobytes()
+    for buffer in (content, memoryview(content)):
+        fixed = np.frombuffer(buffer, np.float32)
+        assert np.asarray(make(fixed[1:]).data).ctypes.data == fixed[1:].ctypes.data
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bool", ">i4", "bfloat16"])
+def test_constants_share_what_their_maker_gives_up(dtype):
+    dtype = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    made = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
+    given = fixed(made)
+    assert given.dtype == dtype and np.array_equal(given, made) and not given.flags.writeable
+    with pytest.raises(ValueError):
+        given.flags.writeable = True
+    assert (relay.const(given[1:]).data.address == made[1:].ctypes.data) == (dtype.byteorder != ">")
+    assert np.array_equal(np.asarray(relay.const(given[1:]).data.numpy()).astype("int32"), made[1:].astype("int32"))
