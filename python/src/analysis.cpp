@@ -171,13 +171,17 @@ static Diagnostics problems(nb::handle of, const PyModule* module) {
 
 // Bytes between here and the end of this thread's stack.
 static size_t stack_left() {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
-  void* lowest = nullptr;
-  size_t size = 0;
-  pthread_attr_getstack(&attributes, &lowest, &size);
-  pthread_attr_destroy(&attributes);
-  return static_cast<size_t>(reinterpret_cast<char*>(&attributes) - static_cast<char*>(lowest));
+  static thread_local const char* const lowest = [] {
+    pthread_attr_t attributes;
+    void* address = nullptr;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return static_cast<const char*>(nullptr);
+    pthread_attr_getstack(&attributes, &address, &size);
+    pthread_attr_destroy(&attributes);
+    return static_cast<const char*>(address);
+  }();
+  const char here = 0;
+  return lowest ? static_cast<size_t>(&here - lowest) : SIZE_MAX;
 }
 
 void add_analysis(nb::module_& m) {

@@ -156,12 +156,16 @@ static void add_functions(nb::module_& m) {
 }
 
 static void add_values(nb::module_& m) {
-  nb::class_<Constant, ExprNode>(m, "Constant", "Constant(relay.array([1.0, 2.0])); relay.const is shorter.")
+  nb::class_<Constant, ExprNode>(m, "Constant", "Constant(numpy.ones(2)), with its own memory; relay.const is shorter.")
       .def(nb::new_([](nb::handle data, const OptSpan& span) {
-             nb::object array = nb::module_::import_("relay.data.arrays").attr("array")(data);
+             nb::object array = nb::module_::import_("relay.data.arrays").attr("own_array")(data);
              return constant(nb::cast<const Array&>(array).value, or_here(span));
            }),
            nb::arg("data"), nb::arg("span") = nb::none())
+      .def_static(
+          "sharing",
+          [](const Array& data, const OptSpan& span) { return constant(data.value, or_here(span)); }, nb::arg("data"),
+          nb::arg("span") = nb::none(), "A constant in the memory of an array, which no other code may write.")
       .def_prop_ro("data", [](const Constant& c) { return Array{c.value, false}; });
 
   nb::class_<Tuple, ExprNode>(m, "Tuple", "Tuple([a, b]): (a, b). It supports t[0], len(t) and iteration.")

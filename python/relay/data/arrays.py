@@ -7,6 +7,7 @@ Row-major arrays are used in place; others are copied.
 from __future__ import annotations
 
 import functools
+import mmap
 import sys
 
 import numpy as np
@@ -67,24 +68,47 @@ def array(value, dtype: str | None = None) -> _core.Array:
     return _core.Array.from_capsule(capsule)
 
 
-def own_array(value, dtype: str | None = None) -> _core.Array:
-    """Returns an array whose memory no other code writes: a copy, unless `value` cannot be written through any view."""
-    made = array(value, dtype)
-    return made if _is_fixed(value) else made.copied()
+def own_array(value, dtype: str | None = None, source=None) -> _core.Array:
+    """Returns an array whose memory no other code writes: a copy, unless `value` cannot be written through any view.
+
+    source: what the caller converted to `value`; if they share no memory, nothing else refers to that of `value`.
+    """
+    made, source = array(value, dtype), value if source is None else source
+    if isinstance(source, np.ndarray):
+        is_new = not np.may_share_memory(made._numpy(), source)
+    else:
+        is_new = isinstance(source, (int, float, list, tuple, np.generic))
+    return made if is_new or _is_fixed(value) else made.copied()
+
+
+def fixed(made: np.ndarray) -> np.ndarray:
+    """Returns a read-only view of an array to which no other code refers. Constants share the memory of such views."""
+    plain = made if made.dtype in _PLAIN else made.view(f"u{made.dtype.itemsize}")
+    return np.asarray(_Fixed(plain)).view(made.dtype)
+
+
+class _Fixed:
+    """The only reference to an array, which is kept for its memory."""
+
+    def __init__(self, made: np.ndarray):
+        about = made.__array_interface__
+        self._made = made
+        self.__array_interface__ = about | {"data": (about["data"][0], True)}  # True: read-only
 
 
 def _is_fixed(value) -> bool:
-    """Returns true for a NumPy array that is read-only, as are the arrays and the buffer that it is a view of."""
-    while isinstance(value, np.ndarray):
-        if value.flags.writeable:
+    """Returns true for a view of memory that stays as it is: bytes, a file that is mapped for reading, or fixed().
+
+    Other arrays that are read-only may have been given away before they were, or become writable again.
+    """
+    while isinstance(value, (np.ndarray, memoryview)):
+        if isinstance(value, np.ndarray):
+            value, is_written = value.base, value.flags.writeable
+        else:
+            value, is_written = value.obj, not value.readonly
+        if is_written:
             return False
-        if value.base is None:
-            return True
-        value = value.base
-    try:
-        return memoryview(value).readonly
-    except TypeError:  # memory of an owner that does not say whether it writes
-        return False
+    return isinstance(value, (bytes, _Fixed)) or (isinstance(value, mmap.mmap) and memoryview(value).readonly)
 
 
 def _of_torch(value):

@@ -22,6 +22,7 @@ import struct
 
 import numpy as np
 
+from ..data.arrays import fixed
 from ..errors import wrong_input
 from .blocks import BLOCKS, BlockType, Matrix, as_floats, as_stored
 
@@ -228,11 +229,13 @@ class File:
     def array(self, name: str) -> np.ndarray:
         """Returns a tensor as float32, in its shape."""
         entry = self.tensors[name]
-        return as_floats(self.stored(name), entry.type).reshape(entry.shape)
+        return fixed(as_floats(self.stored(name), entry.type).reshape(entry.shape))
 
     def matrix(self, name: str) -> Matrix:
         """Returns a matrix in its own type."""
-        return as_stored(self.stored(name), self.tensors[name].type)
+        made = as_stored(self.stored(name), self.tensors[name].type)
+        parts = {key: fixed(one) for key, one in vars(made).items() if isinstance(one, np.ndarray)}
+        return dataclasses.replace(made, **parts)
 
     def rows(self, name: str, places: np.ndarray) -> np.ndarray:
         """Returns these rows of a matrix as float32."""

@@ -47,27 +47,22 @@ def states(config: Config) -> list[str]:
     return [f"{kind}.{i}" for i in range(len(config.layers)) for kind in kinds]
 
 
-def _constant(array: np.ndarray) -> _core.Expr:
-    array.setflags(write=False)  # so that the constant need not copy it
-    return const(array)
-
-
 def _product(x: _core.Expr, matrix: Matrix, inputs: int, leading: int) -> _core.Expr:
     """Returns the product of the rows of x with the rows of a matrix, whose weights stay in their type. `leading` is
     the number of axes of x in front of the rows."""
-    weight = _constant(matrix.numbers)
+    weight = const(matrix.numbers)
     if not matrix.integers:
         return op.nn.dense(x, weight if matrix.numbers.dtype == np.float32 else op.cast(weight, dtype="float32"))
     if matrix.integers != "int8":
         weight = op.storage.unpack(weight, dtype=matrix.integers, axis=1)
     block = inputs // matrix.scales.shape[1]
-    weight = op.qnn.dequantize(weight, _constant(matrix.scales), const(0, "int32"), axis=1, block=block)
+    weight = op.qnn.dequantize(weight, const(matrix.scales), const(0, "int32"), axis=1, block=block)
     made = op.nn.dense(x, weight)
     if matrix.minima is None:
         return made
     # The minimum of a block multiplies the sum of the inputs that meet the block.
     sums = op.sum(op.reshape(x, (*(0,) * leading, -1, block)), axis=[-1])
-    return op.add(made, op.nn.dense(sums, op.cast(_constant(matrix.minima), dtype="float32")))
+    return op.add(made, op.nn.dense(sums, op.cast(const(matrix.minima), dtype="float32")))
 
 
 class _Builder:
@@ -124,7 +119,7 @@ class _Builder:
     def weight(self, name: str, *shape: int) -> _core.Expr:
         """Returns a weight as a constant of type float32."""
         self.check(name, *shape)
-        return _constant(self.weights.array(name))
+        return const(self.weights.array(name))
 
     def linear(self, x: _core.Expr, name: str, results: int, inputs: int, leading: int = 2) -> _core.Expr:
         self.check(f"{name}.weight", results, inputs)

@@ -87,7 +87,7 @@ def const(value, dtype: str | None = None, span: Span | None = None) -> Constant
         dtype = _default_dtype(value)
     if dtype is not None and isinstance(value, (int, float, list, tuple, np.ndarray, np.generic)):
         value = converted(as_numpy(value), dtype, bad_literal)
-    return Constant(own_array(value, dtype), span)
+    return Constant.sharing(own_array(value, dtype), span)
 
 
 def _default_dtype(value) -> str | None:

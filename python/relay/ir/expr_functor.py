@@ -16,6 +16,7 @@ visited in the order of its text, parents before children.
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 
@@ -64,8 +65,9 @@ _METHODS = {
 
 _KNOWN = {*_METHODS.values(), "visit", "visit_type", "visit_pattern"}
 
-_FRAMES = 1 << 30  # effectively unlimited: calls between Python functions use no C stack
+_FRAMES = 1 << 30  # effectively unlimited
 _RESERVE = 256 << 10  # bytes of C stack to keep in reserve
+_STACK = 256 << 20  # bytes of C stack of a further thread, of which memory is needed only where it is used
 
 
 class _Deep:
@@ -90,6 +92,33 @@ class _Deep:
 
 
 deep_calls = _Deep()
+_making_threads = threading.Lock()
+
+
+def _on_another_stack(function, *args):
+    """Calls a function in a thread of its own, with the context variables of this one, and waits for the result."""
+    done = []
+
+    def call():
+        try:
+            done.append((function(*args), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(call,), daemon=True)
+    with _making_threads:
+        before = threading.stack_size(_STACK)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            raise RecursionError("the expression is nested too deeply for the memory of this process") from error
+        finally:
+            threading.stack_size(before)
+    thread.join()
+    result, error = done[0]
+    if error is not None:
+        raise error
+    return result
 
 
 class ExprFunctor:
@@ -114,11 +143,11 @@ class ExprFunctor:
         return self._visit(expr, memo)
 
     def _visit(self, expr, memo):
+        # Calls between Python functions use the C stack if they pass through a function of C, such as map(), and if
+        # another package evaluates frames, such as torch.compile.
+        if self._depth & 15 == 15 and _core.stack_left() < _RESERVE:
+            return _on_another_stack(self._visit, expr, memo)
         self._depth += 1
-        # An override may call visit() from within map() and the like, which does use the C stack.
-        if self._depth & 63 == 0 and _core.stack_left() < _RESERVE:
-            self._depth -= 1
-            raise RecursionError("visit() is called through functions of C (map, sorted, ...): use a loop instead")
         try:
             name = _METHODS.get(type(expr))
             if name is None:

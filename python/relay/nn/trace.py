@@ -9,7 +9,6 @@ import sys
 from typing import Any
 
 from .._core import Constant, Expr, Function, IRModule, TensorType, Tuple, Type, Var, substitute
-from ..data.arrays import own_array
 from ..errors import wrong_input
 from ..ir.expr_functor import deep_calls
 from ..ir.pass_infra import run_passes
@@ -34,7 +33,7 @@ class Traced:
         """Returns the program with the parameters as constants, and the result only."""
         module, main = self.module.clone(), self.module["main"]
         inputs, variables = main.params[: self.count], main.params[self.count :]
-        values = {v: Constant(own_array(one.data)) for v, one in zip(variables, self.parameters, strict=True)}
+        values = {v: Constant(one.data) for v, one in zip(variables, self.parameters, strict=True)}
         module["main"] = Function(inputs, substitute(main.body, values))
         return module
 

@@ -20,7 +20,6 @@ import time
 import numpy as np
 
 from .._core import Constant, Expr, Function, GlobalVar, IRModule, TensorType, TupleType, post_order_visit
-from ..data.arrays import own_array
 from ..data.params import load_param_dict
 from ..ir.expr import bind
 from ..ir.pass_infra import PassContext
@@ -89,7 +88,7 @@ def bind_params_by_name(func: Function, params: dict) -> Function:
 
 
 def _constant(value) -> Expr:
-    return value if isinstance(value, Expr) else Constant(own_array(value))
+    return value if isinstance(value, Expr) else Constant(value)
 
 
 def _with_params(mod: IRModule | Function, params: dict | None) -> IRModule:

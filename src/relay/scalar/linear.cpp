@@ -117,6 +117,19 @@ bool add(Linear* a, const Linear& b, int64_t factor) {
   return true;
 }
 
+bool add(Linear* a, const std::vector<std::pair<Linear, int64_t>>& parts) {
+  for (const auto& [part, factor] : parts) {
+    int64_t k = 0;
+    if (__builtin_mul_overflow(part.constant, factor, &k) || __builtin_add_overflow(a->constant, k, &a->constant))
+      return false;
+    for (const Term& t : part.terms) {
+      if (__builtin_mul_overflow(t.coefficient, factor, &k)) return false;
+      a->terms.push_back({t.product, k});
+    }
+  }
+  return normalise(a);
+}
+
 Exprs factors(const Expr& product) {
   Exprs out;
   Expr e = product;

@@ -28,6 +28,8 @@ Expr join(const Linear& linear);
 
 // a += factor * b; on overflow returns false and leaves a unspecified.
 [[nodiscard]] bool add(Linear* a, const Linear& b, int64_t factor = 1);
+// The same for all pairs (b, factor) at once.
+[[nodiscard]] bool add(Linear* a, const std::vector<std::pair<Linear, int64_t>>& parts);
 // The expanded product; false on overflow or if it would have too many terms.
 [[nodiscard]] bool multiply(const Linear& a, const Linear& b, Linear* out);
 

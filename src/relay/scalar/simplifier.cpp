@@ -159,7 +159,17 @@ Linear Simplifier::product(const Expr& e) {
   return {{{product_of(std::move(list)), coefficient}}, 0};
 }
 
-// ((a + b) - c) + ...: iterates from the left, so that sums of many terms need no stack.
+// True if recombine() may find something: a factor is a remainder.
+static bool has_remainder(const Linear& l) {
+  return std::any_of(l.terms.begin(), l.terms.end(), [](const Term& t) {
+    const Expr* e = &t.product;
+    for (; is_op(*e, BinaryOp::Mul); e = &(*e)->args[0])
+      if (is_op((*e)->args[1], BinaryOp::FloorMod)) return true;
+    return is_op(*e, BinaryOp::FloorMod);
+  });
+}
+
+// ((a + b) - c) + ...: iterates from the left, so that sums of many terms need no stack. Many terms are sorted once.
 Linear Simplifier::sum(const Expr& e) {
   std::vector<const Expr*> sums;
   const Expr* first = &e;
@@ -168,11 +178,18 @@ Linear Simplifier::sum(const Expr& e) {
     first = &(*first)->args[0];
   }
   Linear total = linear(*first);
+  std::vector<std::pair<Linear, int64_t>> parts;
+  for (size_t i = sums.size(); i-- > 0;)
+    parts.emplace_back(linear((*sums[i])->args[1]), (*sums[i])->binary == BinaryOp::Add ? 1 : -1);
+  const bool is_plain = !has_remainder(total) && std::none_of(parts.begin(), parts.end(), [](const auto& part) {
+    return has_remainder(part.first);
+  });
+  if (Linear all = total; is_plain && add(&all, parts)) return all;
   for (size_t i = sums.size(); i-- > 0;) {
     const Node& n = **sums[i];
-    Linear right = linear(n.args[1]), out = total;
-    total = add(&out, right, n.binary == BinaryOp::Add ? 1 : -1) ? recombine(std::move(out))
-                                                                 : atom(binary(n.binary, join(total), join(right)));
+    const auto& [right, sign] = parts[sums.size() - 1 - i];
+    Linear out = total;
+    total = add(&out, right, sign) ? recombine(std::move(out)) : atom(binary(n.binary, join(total), join(right)));
     if (i > 0 && (*sums[i])->use_count() >= 2) linears_.emplace(sums[i]->get(), total);
   }
   return total;
@@ -348,6 +365,7 @@ Linear Simplifier::modulo(Linear n, Linear d) {
 
 // k * d * (n // d) + k * (n % d) -> k * n, also under a common factor.
 Linear Simplifier::recombine(Linear l) {
+  if (!has_remainder(l)) return l;
   for (size_t i = 0; i < l.terms.size() && l.terms.size() > 1; ++i) {
     Exprs list = factors(l.terms[i].product);
     for (const Expr& f : list) {

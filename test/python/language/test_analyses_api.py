@@ -1,5 +1,6 @@
 """The language in Python: visitors and analyses. test_language_api.py tests nodes, types and modules."""
 
+import subprocess
 import sys
 import threading
 
@@ -113,17 +114,46 @@ def test_visitors_in_threads_leave_the_recursion_limit_as_it_was():
     assert done == [True] * 8 and sys.getrecursionlimit() == before
 
 
-def test_visiting_through_c_ends_with_a_message():
+class Mapped(relay.ExprVisitor):
+    calls = 0
+
+    def visit_call(self, call):
+        list(map(self.visit, call.args))
+        self.calls += 1
+
+
+class Failing(Mapped):
+    def visit_var(self, var):
+        raise KeyError(var.name_hint)
+
+
+def test_visiting_through_c_uses_stacks_of_further_threads():
     e = relay.var("x", shape=(1,))
     for _ in range(60_000):
         e = relay.nn.relu(e)
+    visitor = Mapped()
+    visitor.visit(e)
+    assert visitor.calls == 60_000
+    with pytest.raises(KeyError, match="x"):
+        Failing().visit(e)
 
-    class Mapped(relay.ExprVisitor):
-        def visit_call(self, call):
-            list(map(self.visit, call.args))
 
-    with pytest.raises(RecursionError):
-        Mapped().visit(e)
+AFTER_TORCH_COMPILE = """
+import torch, relay
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+e = relay.var("x", shape=(1,))
+for _ in range(20_000):
+    e = relay.nn.relu(e)
+assert relay.ExprMutator().visit(e) is e
+relay.ExprVisitor().visit(e)
+"""
+
+
+def test_deep_visits_after_torch_compile():
+    """Dynamo evaluates frames in C, so that calls between Python functions use the C stack, in the whole process."""
+    pytest.importorskip("torch")
+    done = subprocess.run([sys.executable, "-c", AFTER_TORCH_COMPILE], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_variables_of_expressions():

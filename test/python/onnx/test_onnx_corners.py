@@ -302,3 +302,25 @@ def test_attention_keeps_nan_and_gives_zeros_where_nothing_is_visible():
     keys = {"k": np.ones_like(q), "v": np.ones_like(q), "m": mask}
     wanted = np.stack([np.ones(4), np.zeros(4), np.full(4, np.nan)]).astype(np.float32)
     expect(model_of([attention], {"q": ("float32", q.shape)}, ["y"], keys, opset=23), [q], [wanted.reshape(q.shape)])
+
+
+@pytest.mark.parametrize("extent", (0, 3, 5))
+@pytest.mark.parametrize("place", ("constant", "open", "computed"))
+def test_a_backward_slice_that_begins_before_the_axis(extent, place):
+    """It begins on the first element, as ONNX clamps starts to 0 .. n - 1; -1 is not the last element."""
+    x, bounds = np.arange(1, extent + 1, dtype="float32"), {"b": [-6], "e": [-9], "a": [0], "s": [-1]}
+    inputs = {"x": ("float32", ["n" if place == "open" else extent])}
+    more = {k: ("int64", [1]) for k in bounds} if place == "computed" else {}
+    model = model_of([node("Slice", ["x", "b", "e", "a", "s"], ["y"])], inputs | more, ["y"], {} if more else bounds)
+    expect(model, [x, *(np.array(bounds[k]) for k in more)], [x[:1]])
+
+
+@pytest.mark.parametrize("pads", ((-3, 5), (5, -3), (-1, -1), (-2, 0)))
+def test_a_wrapped_pad_repeats_what_is_left(pads):
+    x = np.arange(5, dtype="float32")
+    left = x[max(-pads[0], 0) : 5 + min(pads[1], 0)]
+    want = np.pad(left, [max(one, 0) for one in pads], mode="wrap")
+    for constants, inputs in (({"p": pads}, {}), ({}, {"p": ("int64", [2])})):
+        model = model_of([node("Pad", ["x", "p"], ["y"], mode="wrap")], {"x": ("float32", [5])} | inputs, ["y"],
+                         constants, opset=19)  # fmt: skip
+        expect(model, [x, *(np.array(pads) for _ in inputs)], [want])

@@ -140,6 +140,7 @@ CASES = [
         step=1,
     ),
     case("QGemm", [u8(3, 4), scale(), zero(), s8(4, 5), scale(0.02), zero(0, np.int8)], alpha=1.0),
+    case("QGemm", [u8(3, 4), scale(), zero(), s8(4, 5), scale(0.02), zero(0, np.int8), None, scale(0.3)], alpha=1.0),
     case(
         "QGemm",
         [

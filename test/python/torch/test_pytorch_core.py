@@ -52,6 +52,8 @@ CASES = {
     "max_pool3d_with_indices of one place": (
         lambda x: torch.nn.functional.max_pool3d(x, 1, return_indices=True), f(1, 4, 2, 3, 2)),
     "linalg_vector_norm of halves": (lambda x: torch.linalg.vector_norm(x, 6), (8 * f(9)).half()),
+    "norms of single numbers": (lambda x: tuple(1e25 * torch.linalg.vector_norm(x, p, (1, 2), keepdim=p == 2)
+                                                for p in (2, 3, 0.5, 0, math.inf)), 1e-25 * f(3, 1, 1)),
     "atan2.out": (lambda a, b: torch.atan2(a, b, out=torch.empty(5, 4)), f(5, 4), f(5, 4).flip(0)),
 }  # fmt: skip
 

@@ -6,12 +6,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Expr, TupleGetItem
-from ...data.arrays import array
 from ..shared.expressions import bounded, dtype_of, known, number, shape_of
-
-
-def _constant(elements) -> Expr:
-    return Constant(array(np.ascontiguousarray(elements)))
 
 
 def suppressed(boxes: Expr, scores: Expr, overlap: float, least: float, most: int, per_class: bool) -> list[Expr]:
@@ -45,7 +40,7 @@ def suppressed(boxes: Expr, scores: Expr, overlap: float, least: float, most: in
         places = op.nn.pad(places, [[0, 0], [0, most - count]], pad_value=-1)
     places = op.strided_slice(places, begin=[0], end=[most], strides=[1], axes=[1])
     found = op.minimum(op.cast(found, "int32"), number(most, "int32"))
-    inside = op.less(_constant(np.arange(most, dtype=np.int32).reshape(1, -1)), op.expand_dims(found, axis=1))
+    inside = op.less(Constant(np.arange(most, dtype=np.int32).reshape(1, -1)), op.expand_dims(found, axis=1))
     places = op.where(inside, places, number(-1, "int32"))
     results = []
     for values, width in ((boxes, 4), (scores, classes)):

@@ -19,6 +19,7 @@ import zipfile
 
 import numpy as np
 
+from ...data.arrays import fixed
 from ...errors import told
 
 HDF5, ZIP = b"\x89HDF\r\n\x1a\n", b"PK\x03\x04"
@@ -207,7 +208,7 @@ def array_of(dataset) -> np.ndarray:
         found = dataset[()]
     except (OSError, RuntimeError, ValueError, TypeError, MemoryError, OverflowError) as error:
         raise corrupt(f"{name} in the HDF5 file cannot be read: {first_line(error)}") from error
-    found = np.asarray(found)
+    found = fixed(np.asarray(found))
     if found.dtype.kind == "V" and found.dtype.itemsize == 2 and text_of(dataset, "dtype") == "bfloat16":
         import ml_dtypes
 

@@ -51,7 +51,7 @@ class Importer:
         for held, constant in known:
             if held.dtype == made.dtype and held.shape == made.shape and _is_same(held, made):
                 return constant
-        known.append((made, Constant(array(made))))
+        known.append((made, Constant.sharing(array(made))))
         return known[-1][1]
 
     def inner_layer(self, layer: Layer, config, read) -> Layer:

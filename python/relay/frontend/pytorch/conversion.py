@@ -390,7 +390,7 @@ def constant(tensor: torch.Tensor, shared: bool = False) -> Expr:
     dtype_name(tensor.dtype)
     stored = tensor.detach().cpu().contiguous()
     is_own = shared or stored.layout != torch.strided or stored.data_ptr() != tensor.data_ptr()
-    return _core.Constant(array(stored) if is_own else array(stored).copied())
+    return _core.Constant.sharing(array(stored) if is_own else array(stored).copied())
 
 
 def of_vectors(*names: str):

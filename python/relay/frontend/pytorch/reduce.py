@@ -145,8 +145,10 @@ def _powers(c: Conversion, data, order: float, dtype: str, **how):
 @of_vectors("self")
 def vector_norm(c: Conversion):
     axes = [0] if c._lifted else c.axes()
-    dtype = exact_type(c.dtype)  # powers are larger than the norm
-    return cast(_powers(c, c.as_("self", dtype), float(c("ord")), dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
+    dtype, order, shape = exact_type(c.dtype), float(c("ord")), c.shape("self")  # powers are larger than the norm
+    if order != 0 and all(shape[axis] == 1 for axis in axes):
+        order = 1.0  # as PyTorch: the power of one small or large number is 0 or infinite
+    return cast(_powers(c, c.as_("self", dtype), order, dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
 
 
 def cdist(c: Conversion):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from ..._core import Constant, Expr, Function, IRModule, infer_expr
-from ...data.arrays import array
+from ...data.arrays import own_array
 from ...errors import CompileError, told, wrong_input
 from ...ir.expr import var
 from .expressions import GIVE_SHAPES, numpy_type
@@ -65,8 +65,8 @@ class NetworkImporter:
         check_names(self.shapes, names)
 
     def constant(self, elements: np.ndarray, dtype: str | None = None) -> Expr:
-        made = np.ascontiguousarray(elements.astype(numpy_type(dtype)) if dtype else elements).reshape(elements.shape)
-        return Constant(array(made))
+        made = elements.astype(numpy_type(dtype), copy=False) if dtype else elements
+        return Constant.sharing(own_array(made, source=elements))
 
     def state(self, name: str, sizes: Sequence[int], dtype: str = "float32") -> Expr:
         """Returns a value that is kept from run to run: a parameter of @main after the model's inputs, zero at

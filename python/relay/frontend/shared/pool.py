@@ -8,7 +8,6 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Expr
-from ...data.arrays import array
 from .expressions import bounded, dtype_of, known, shape_of
 from .problems import Refused
 from .windows import POOLS, layout
@@ -65,4 +64,4 @@ def pool(
     factor = np.ones([1] * rank)
     for axis, share in enumerate(shares):
         factor = factor * share.reshape([-1 if axis == one else 1 for one in range(rank)])
-    return op.multiply(made, Constant(array(factor.astype(dtype_of(x)))))
+    return op.multiply(made, Constant(factor.astype(dtype_of(x))))

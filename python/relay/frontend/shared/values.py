@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Dim, Expr, TensorType
-from ...data.arrays import array
+from ...data.arrays import own_array
 from .expressions import GIVE_SHAPES, numpy_type
 from .problems import Refused
 
@@ -50,7 +50,7 @@ def constant(elements: np.ndarray, dtype: str | None = None) -> Expr:
             made = made.astype(numpy_type(dtype))
     if made.dtype.kind == "c":
         made = np.stack([made.real, made.imag], axis=-1)
-    return Constant(array(np.require(made, requirements=["C", "ALIGNED"])))
+    return Constant.sharing(own_array(made, source=elements))
 
 
 def number(value, dtype: str) -> Expr:

@@ -6,7 +6,6 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Expr
-from ...data.arrays import array
 from ...ir.expr import const
 from ..shared.expressions import dtype_of, shape_of
 from ..shared.problems import Refused
@@ -18,7 +17,7 @@ _MISSING = object()
 
 def number(value, dtype: str) -> Expr:
     """Returns a constant without axes."""
-    return Constant(array(np.asarray(value).astype(numpy_dtype(dtype))))
+    return Constant(np.asarray(value).astype(numpy_dtype(dtype)))
 
 
 def index(values) -> Expr:

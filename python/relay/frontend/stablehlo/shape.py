@@ -6,7 +6,6 @@ import numpy as np
 
 from ... import op
 from ..._core import Constant, Expr
-from ...data.arrays import array
 from ..shared.expressions import shape_of
 from ..shared.problems import Refused
 from .attributes import numpy_dtype
@@ -22,7 +21,7 @@ def constant(c: Conversion) -> Expr:
     if not isinstance(value, Dense):
         raise Refused("its value is not dense<..>", "correct the text")
     sizes, elements = list(value.type.shape), value.array
-    made = Constant(array(np.array(elements, order="C")))
+    made = Constant(elements)
     if elements.ndim != len(sizes):
         made = op.broadcast_to(made, sizes)
     count = int(np.prod(sizes, dtype=object))
@@ -40,7 +39,7 @@ def count_along(sizes: list, axis: int, dtype: str) -> Expr:
     if dtype == "bool":
         raise Refused("positions of type bool")
     if sizes[axis] <= _MOST_CONSTANT:
-        steps = Constant(array(np.arange(sizes[axis]).astype(numpy_dtype(dtype))))
+        steps = Constant(np.arange(sizes[axis]).astype(numpy_dtype(dtype)))
     else:
         steps = op.arange(number(0, "int64"), number(sizes[axis], "int64"), number(1, "int64"), dtype="int64")
         steps = op.cast(steps, dtype)

@@ -176,7 +176,11 @@ Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& 
       x = filled(c, x, places, axis, value);
       continue;
     }
-    if (mode == "wrap") places = c.emit("floor_mod", {places, size});
+    if (mode == "wrap") {  // repeats what is left
+      auto cut = [&](const Expr& amount) { return c.emit("minimum", {amount, zero}); };
+      const Expr left = c.add(size, c.add(cut(front), cut(back)));
+      places = c.subtract(c.emit("floor_mod", {c.add(places, cut(front)), left}), cut(front));
+    }
     if (mode == "reflect") {
       Expr period = c.emit("maximum", {c.multiply(c.add(size, -1), c.integer_scalar(2)), one});
       places = c.emit("floor_mod", {places, period});

@@ -42,7 +42,7 @@ Bounds clamped(int64_t begin, int64_t end, int64_t step, int64_t extent) {
     r.begin = std::max<int64_t>(r.begin, 0), r.end = std::max<int64_t>(r.end, 0);
     r.end = std::max(r.begin, r.end);
   } else {
-    r.begin = std::min(r.begin, extent - 1);
+    r.begin = std::min(std::max<int64_t>(r.begin, 0), extent - 1);
     r.end = std::min(r.end, r.begin);
   }
   return r;

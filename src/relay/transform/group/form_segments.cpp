@@ -139,18 +139,10 @@ class Scope {
     int first = 0, last = 0;  // the possible places
     int at = -1;              // the chosen place
     bool used = false;
+    bool dropped = false;  // a tuple that nothing but kernel calls used
   };
 
   void flatten(Expr body) {
-    auto add = [&](const VarRef& v, const Expr& value) {
-      number_[v.get()] = static_cast<int>(bindings_.size());
-      Binding b{.var = v, .value = value, .kernel = is_kernel_call(value)};
-      if (const TupleGetItem* item = as<TupleGetItem>(value)) {
-        const int* of = number_.find(item->tuple.get());
-        if (of && bindings_[static_cast<size_t>(*of)].kernel) b.field_of = *of;
-      }
-      bindings_.push_back(std::move(b));
-    };
     for (; const Let* let = as<Let>(body); body = let->body) add(let->var, let->value);
     if (is_kernel_call(body)) {
       VarRef v = var("result", nullptr, body->span);
@@ -158,6 +150,53 @@ class Scope {
       body = typed(v, body->type);
     }
     result_ = body;
+    if (taken_.empty()) return;
+    NodeSet used;
+    auto use = [&](const Expr& value) { for_each_use(value, [&](const Expr& v) { used.insert(v.get()); }); };
+    use(result_);
+    for (const Binding& b : bindings_) use(b.value);
+    for (Binding& b : bindings_) b.dropped = taken_.contains(b.var.get()) && !used.contains(b.var.get());
+  }
+
+  void add(const VarRef& v, const Expr& value) {
+    Binding b{.var = v, .value = value, .kernel = is_kernel_call(value)};
+    if (b.kernel) b.value = of_tensors(value);
+    if (const TupleGetItem* item = as<TupleGetItem>(value)) {
+      const int* of = number_.find(item->tuple.get());
+      if (of && at(*of).kernel) b.field_of = *of;
+    }
+    number_[v.get()] = static_cast<int>(bindings_.size());
+    bindings_.push_back(std::move(b));
+  }
+
+  // The call with tuples of tensors for the variables that are tuples: a segment takes tensors. A function of a group
+  // does so already.
+  Expr of_tensors(const Expr& e) {
+    const Call* call = as<Call>(e);
+    const bool is_tuple = std::any_of(call->args.begin(), call->args.end(),
+                                      [](const Expr& a) { return as<Var>(a) && as<TupleType>(a->type); });
+    if (!is_tuple || !as<Op>(call->callee)) return e;
+    Exprs children{call->callee};
+    for (const Expr& a : call->args) children.push_back(as<Var>(a) && as<TupleType>(a->type) ? tensors_of(a) : a);
+    return typed(with_children(e, children), e->type);
+  }
+
+  // The tuple that a variable is bound to, or a tuple of its fields, which become bindings.
+  Expr tensors_of(const Expr& v) {
+    const int* i = number_.find(v.get());
+    if (i && as<Tuple>(at(*i).value)) {
+      taken_.insert(v.get());
+      return at(*i).value;
+    }
+    if (const Expr* known = fields_.find(v.get())) return *known;
+    Exprs elements;
+    for (const Type& type : as<TupleType>(v->type)->fields) {
+      VarRef field = var(as<Var>(v)->name, nullptr, v->span);
+      field->type = type;
+      add(field, typed(get(v, static_cast<int64_t>(elements.size()), v->span), type));
+      elements.push_back(field);
+    }
+    return fields_[v.get()] = typed(tuple(std::move(elements), v->span), v->type);
   }
 
   Binding& at(int i) { return bindings_[static_cast<size_t>(i)]; }
@@ -200,7 +239,7 @@ class Scope {
     use(result_, end_);
     for (size_t i = bindings_.size(); i-- > 0;) {
       Binding& b = bindings_[i];
-      if (b.field_of >= 0 || (b.kernel && !b.used)) continue;
+      if (b.field_of >= 0 || b.dropped || (b.kernel && !b.used)) continue;
       use(b.value, b.kernel ? b.last : b.place);
     }
   }
@@ -227,7 +266,7 @@ class Scope {
     for (Binding& b : bindings_) {
       if (b.kernel || b.field_of >= 0) continue;
       RELAY_RETURN_IF_ERROR(add_segment(members[static_cast<size_t>(b.place)]));
-      out_.emplace_back(b.var, b.value);
+      if (!b.dropped) out_.emplace_back(b.var, b.value);
     }
     RELAY_RETURN_IF_ERROR(add_segment(members.back()));
     Expr body = result_;
@@ -252,7 +291,7 @@ class Scope {
     };
     use(result_, -2);
     for (const Binding& b : bindings_)
-      if (b.field_of < 0 && (!b.kernel || b.used)) use(b.value, b.kernel ? b.at : -2);
+      if (b.field_of < 0 && !b.dropped && (!b.kernel || b.used)) use(b.value, b.kernel ? b.at : -2);
   }
 
   Status add_segment(const std::vector<int>& members) {
@@ -266,7 +305,7 @@ class Scope {
       params.push_back(p), args.push_back(v);
       inside[v.get()] = p;
     };
-    auto operand = [&](const Expr& e) -> Expr {
+    auto tensor = [&](const Expr& e) -> Expr {
       if (e->kind != ExprKind::Var) return e;
       if (!inside.contains(e.get())) {
         // A field of a member's result; else a value from outside.
@@ -279,6 +318,13 @@ class Scope {
           parameter(e);
       }
       return *inside.find(e.get());
+    };
+    auto operand = [&](const Expr& e) -> Expr {
+      const Tuple* fields = as<Tuple>(e);
+      if (!fields) return tensor(e);
+      Exprs elements;
+      for (const Expr& field : fields->elements) elements.push_back(tensor(field));
+      return typed(tuple(std::move(elements), e->span), e->type);
     };
     for (int m : members) {
       const Call* call = as<Call>(at(m).value);
@@ -381,15 +427,13 @@ class Scope {
     auto gives = [](const Dims& shape, const Dim& v) {
       return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return d == v; });
     };
-    auto known = [&](const Dim& v) {
-      return std::any_of(params->begin(), params->end(), [&](const VarRef& p) {
-        Dims shape = shape_of(p->type);
-        if (gives(shape, v)) return true;
-        return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) {
-          std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
-          return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
-        });
-      });
+    // The size, or one like 2 * v + 1.
+    auto determines = [&](const Type& type, const Dim& v) {
+      const Dims shape = shape_of(type);
+      return gives(shape, v) || std::any_of(shape.begin(), shape.end(), [&](const Dim& d) {
+               std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
+               return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
+             });
     };
     Dims wanted;
     for (int m : members) {
@@ -413,12 +457,12 @@ class Scope {
       for (const Expr& a : as<Call>(at(m).value)->args) add_of(a);
     }
     for (const Dim& v : wanted) {
-      if (known(v)) continue;
+      if (std::any_of(params->begin(), params->end(), [&](const VarRef& p) { return determines(p->type, v); })) continue;
       Expr from;
       for (const VarRef& p : owner_.params)
-        if (!from && !inside.contains(p.get()) && gives(shape_of(p->type), v)) from = p;
+        if (!from && !inside.contains(p.get()) && determines(p->type, v)) from = p;
       for (const auto& [variable, value] : out_)
-        if (!from && gives(shape_of(variable->type), v)) from = variable;
+        if (!from && determines(variable->type, v)) from = variable;
       if (!from)
         return Diagnostic{DiagnosticKind::not_supported,
                           format("the size `{}` is needed here, but no tensor in scope has it", v->name),
@@ -435,7 +479,9 @@ class Scope {
   Segments& segments_;
   const InnerUses& inner_;
   std::vector<Binding> bindings_;
-  NodeMap<int> number_;  // of the variables of bindings
+  NodeMap<int> number_;   // of the variables of bindings
+  NodeMap<Expr> fields_;  // tuples of the fields of variables
+  std::set<const ExprNode*> taken_;  // variables of tuples whose fields are operands
   Expr result_;
   int end_ = 0;
   std::set<int> open_;
