@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t sign_bit = 128;  // of a byte
 
+bool is_byte(DType t) { return t == DType::uint8() || t == DType::int8(); }
+
 // Bytes that change their type, and what is added to them.
 struct Change {
   size_t reads = 0;  // by dequantisations
@@ -30,7 +32,7 @@ std::optional<int64_t> known_zero(const Expr& e) {
 std::optional<DType> new_type(const Expr& e, std::optional<DType> dtype) {
   const Call* call = call_of(e, "qnn.quantize");
   const TensorType* type = call ? as<TensorType>(e->type) : nullptr;
-  if (!type || !(type->dtype == DType::uint8() || type->dtype == DType::int8())) return std::nullopt;
+  if (!type || !is_byte(type->dtype)) return std::nullopt;
   const std::optional<int64_t> zero = known_zero(call->args[2]);
   if (!zero || !attribute<bool>(*call, "round_first", false)) return std::nullopt;
   const Change other{.dtype = type->dtype == DType::int8() ? DType::uint8() : DType::int8()};
@@ -49,11 +51,15 @@ NodeSet computed_nodes(const Expr& root) {
   return out;
 }
 
-Expr with_added(const Expr& zero_point, int64_t added) {
-  const Tensor sum = Tensor::full(as<Constant>(zero_point)->value.shape(), DType::int32(),
-                                  static_cast<double>(*known_zero(zero_point) + added));
-  Expr made = constant(sum, zero_point->span);
-  made->type = tensor_type(as<TensorType>(zero_point->type)->shape, DType::int32());
+// The zero point as a byte of the type, if it is one.
+Expr moved_zero(const Expr& zero_point, int64_t added, DType dtype) {
+  const Constant& c = *as<Constant>(zero_point);
+  const int64_t value = *known_zero(zero_point) + added;
+  const bool fits = dtype == DType::uint8() ? 0 <= value && value <= UINT8_MAX : INT8_MIN <= value && value <= INT8_MAX;
+  const DType own = fits ? dtype : DType::int32();
+  if (added == 0 && c.value.dtype() == own) return zero_point;
+  Expr made = constant(Tensor::full(c.value.shape(), own, static_cast<double>(value)), zero_point->span);
+  made->type = tensor_type(as<TensorType>(zero_point->type)->shape, own);
   return made;
 }
 
@@ -76,13 +82,19 @@ FunctionRef with_byte_signs(const FunctionRef& f, std::optional<DType> dtype) {
     return change && change->reads == uses.at(bytes.get()) ? change : nullptr;
   };
   return with_body(f, rewrite(f->body, [&](const Expr& before, const Expr& now) {
-                     const Call *call = as<Call>(now), *reader = call_of(before, "qnn.dequantize");
-                     const Change *own = change_of(before), *read = reader ? change_of(reader->args[0]) : nullptr;
-                     if (!own && !read) return now;
-                     Exprs args = call->args;
-                     args[2] = with_added(args[2], (own ? own : read)->added());
-                     const Attrs attrs = own ? with_attributes(*call, {{"out_dtype", own->dtype}}) : call->attrs;
-                     return try_call(call->callee, std::move(args), attrs, now->span);
+                     const bool quantises = call_of(before, "qnn.quantize") != nullptr;
+                     if (!quantises && !call_of(before, "qnn.dequantize")) return now;
+                     const Call& call = *as<Call>(now);
+                     const Expr& bytes = quantises ? before : as<Call>(before)->args[0];
+                     const Change* change = change_of(bytes);
+                     const DType type = change ? change->dtype : as<TensorType>(bytes->type)->dtype;
+                     if (!is_byte(type) || !known_zero(call.args[2])) return now;
+                     Exprs args = call.args;
+                     args[2] = moved_zero(args[2], change ? change->added() : 0, type);
+                     if (!change && args[2] == call.args[2]) return now;
+                     const Attrs attrs =
+                         change && quantises ? with_attributes(call, {{"out_dtype", type}}) : call.attrs;
+                     return try_call(call.callee, std::move(args), attrs, now->span);
                    }));
 }
 
