@@ -5,6 +5,19 @@
 
 namespace relay::driver {
 
+// The type of bytes that is multiplied faster by weights of int8.
+static const char* faster_bytes(const TargetDesc& target) {
+  for (const machine::Registers registers : {machine::Registers::Tile, machine::Registers::Vector}) {
+    auto rate = [&](DType data) {
+      return machine::fastest_instruction(target, data, DType::int8(), DType::int32(), registers)
+          .multiply_adds_per_cycle();
+    };
+    if (rate(DType::uint8()) > rate(DType::int8())) return "uint8";
+    if (rate(DType::int8()) > rate(DType::uint8())) return "int8";
+  }
+  return "either";
+}
+
 std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   std::map<std::string, ir::AttrValue> out = pipeline_of(options.passes).options;
   const TargetDesc& target = options.lower.target;
@@ -17,6 +30,7 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   const bool on_tiles = tiles && !tiles->in_vectors;  // lower/rules/narrow/computed.cpp
   out["fake_quantization_to_integer.products"] =
       int64_t{on_tiles || products > lower::surely_more * target.fma_per_cycle};
+  out["fake_quantization_to_integer.bytes"] = std::string(faster_bytes(target));
   const machine::Instruction* short_tiles = machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(),
                                                                          DType::float32(), machine::Registers::Tile)
                                                 .instruction;

@@ -16,7 +16,7 @@ te::Tensor largest_values(const te::Tensor& data, bool images) {
   auto largest = [&](const Exprs& rows, const Exprs& along,
                      const std::function<Exprs(const Exprs&, const Exprs&)>& at) {
     return te::reduce("largest", rows, along, te::Combiner::Max, [&](const Exprs& i, const Exprs& r) {
-      return scalar::unary(scalar::UnaryOp::Abs, (*data)(at(i, r)));
+      return scalar::unary(scalar::UnaryOp::Abs, scalar::cast(DType::float32(), (*data)(at(i, r))));
     });
   };
   if (!images)
@@ -64,10 +64,32 @@ ExtremeValues extreme_values(const te::Tensor& largest, bool images) {
   return {flag("no_extremes", scalar::BinaryOp::Eq), flag("extremes", scalar::BinaryOp::Ne)};
 }
 
+// float32, or a shorter type whose numbers are computed as float32.
+static bool is_computed_as_float32(DType t) {
+  return t == DType::float32() || t == DType::bfloat16() || t == DType::float16();
+}
+
+// The sum of the absolute values.
+static double magnitude(const Tensor& value) {
+  const int64_t count = value.elements();
+  if (value.dtype() != DType::float32()) {
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) sum += std::abs(value.at(i));
+    return sum;
+  }
+  constexpr int64_t lanes = 8;  // so that the compiler vectorises
+  double sums[lanes] = {};
+  const float* values = static_cast<const float*>(value.data());
+  for (int64_t i = 0; i + lanes <= count; i += lanes)
+    for (int64_t j = 0; j < lanes; ++j) sums[j] += std::abs(values[i + j]);
+  for (int64_t i = count / lanes * lanes; i < count; ++i) sums[0] += std::abs(values[i]);
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
+
 std::set<std::string> float_constants(const FunctionPlan& plan, const Group& g) {
   std::set<std::string> out;
   each_array(plan, g, [&](const te::Tensor& t, const Array& a) {
-    if (a.kind == Array::Kind::Constant && a.dtype == DType::float32()) out.insert(t->name);
+    if (a.kind == Array::Kind::Constant && is_computed_as_float32(a.dtype)) out.insert(t->name);
   });
   return out;
 }
@@ -75,16 +97,9 @@ std::set<std::string> float_constants(const FunctionPlan& plan, const Group& g) 
 bool has_large_weights(const FunctionPlan& plan, const Group& g) {
   bool large = false;
   each_array(plan, g, [&](const te::Tensor&, const Array& a) {
-    if (a.kind != Array::Kind::Constant || a.dtype != DType::float32() || a.value.rank() < 2) return;
-    constexpr int64_t lanes = 8;  // so that the compiler vectorises
-    double sums[lanes] = {};
-    const float* values = static_cast<const float*>(a.value.data());
-    const int64_t count = a.value.elements();
-    for (int64_t i = 0; i + lanes <= count; i += lanes)
-      for (int64_t j = 0; j < lanes; ++j) sums[j] += std::abs(values[i + j]);
-    for (int64_t i = count / lanes * lanes; i < count; ++i) sums[0] += std::abs(values[i]);
-    large |= !(std::accumulate(std::begin(sums), std::end(sums), 0.0) < max_weight_sum);
-    drop_pages(values, a.value.bytes());
+    if (a.kind != Array::Kind::Constant || !is_computed_as_float32(a.dtype) || a.value.rank() < 2) return;
+    large |= !(magnitude(a.value) < max_weight_sum);
+    drop_pages(a.value.data(), a.value.bytes());
   });
   return large;
 }

@@ -23,7 +23,7 @@ struct ExtremeValues {
 };
 ExtremeValues extreme_values(const te::Tensor& largest, bool images);
 
-// The names of the group's float32 constants.
+// The names of the group's constants of float32, or of shorter floats.
 std::set<std::string> float_constants(const FunctionPlan& plan, const Group& g);
 // True if sums of the weights may overflow or a weight is NaN.
 bool has_large_weights(const FunctionPlan& plan, const Group& g);

@@ -23,7 +23,8 @@
 //
 // Products of two computed tensors (attention) stay in floats, unless .products=1.
 //
-// Functions of one byte become tables of 256 bytes (byte_tables.h).
+// Functions of one byte become tables of 256 bytes (byte_tables.h). With .bytes, computed bytes get this type first
+// (byte_signs.h).
 #include <algorithm>
 
 #include "relay/ir/node_map.h"
@@ -31,6 +32,7 @@
 #include "relay/transform/algebra/affine.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/precision/byte_signs.h"
 #include "relay/transform/precision/byte_tables.h"
 #include "relay/transform/precision/remaining_floats.h"
 
@@ -274,13 +276,28 @@ class Integers {
   std::vector<std::pair<Span, std::string>> failures_;
 };
 
+struct BytesOption {
+  bool changes = false;
+  std::optional<DType> dtype{};
+};
+Result<BytesOption> bytes_option(const std::string& text) {
+  if (text.empty()) return BytesOption{};
+  if (text == "either") return BytesOption{true};
+  if (text == "uint8" || text == "int8") return BytesOption{true, parse_dtype(text)};
+  return Diagnostic{
+      DiagnosticKind::bad_option,     format("fake_quantization_to_integer.bytes cannot be '{}'", text), {}, {}, {},
+      "uint8, int8, either, or empty"};
+}
+
 }  // namespace
 
 Result<Module> fake_quantization_to_integer(const Module& module, PassContext& context) {
   Integers integers(context);
   const bool exact = context.flag("fake_quantization_to_integer.exact");
+  RELAY_ASSIGN(const BytesOption bytes, bytes_option(context.text("fake_quantization_to_integer.bytes")));
   RELAY_ASSIGN(Module result, for_each_function(module, [&](const FunctionRef& f) {
-                 return integers(exact ? with_byte_tables(f) : f);
+                 const FunctionRef changed = bytes.changes ? with_byte_signs(f, bytes.dtype) : f;
+                 return integers(exact ? with_byte_tables(changed) : changed);
                }));
   if (const std::string rest = exact ? remaining_floats(result) : ""; !rest.empty())
     context.warnings.report({DiagnosticKind::not_supported,

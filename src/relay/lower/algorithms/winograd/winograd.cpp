@@ -7,6 +7,7 @@
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/schedule/nonzero.h"
+#include "relay/machine/instruction.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -88,6 +89,13 @@ int64_t known(const std::vector<Axis>& axes, const Expr& var) {
   return d ? extent_or(axes[*d], 0) : 0;
 }
 
+// A number that a short one stands for: float32(x).
+const Expr& short_float(const Expr& e) {
+  const bool widens = e->kind == scalar::Kind::Cast && e->dtype == DType::float32() && e->args[0]->dtype.is_float() &&
+                      e->args[0]->dtype.bits < e->dtype.bits;
+  return widens ? e->args[0] : e;
+}
+
 std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::string>& constants) {
   if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->axes.size() != 4 ||
       sum->reduce_axes.size() != 3 || sum->body->kind != scalar::Kind::Binary ||
@@ -95,7 +103,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
     return std::nullopt;
   auto is_load = [](const Expr& e) { return e->kind == scalar::Kind::Load && e->args.size() == 4; };
   Convolution conv;
-  conv.sum = sum, conv.data = sum->body->args[0], conv.weight = sum->body->args[1];
+  conv.sum = sum, conv.data = short_float(sum->body->args[0]), conv.weight = short_float(sum->body->args[1]);
   if (!is_load(conv.data) || !is_load(conv.weight)) return std::nullopt;
   if (!constants.count(conv.weight->source->name)) std::swap(conv.data, conv.weight);
   if (!constants.count(conv.weight->source->name)) return std::nullopt;
@@ -169,11 +177,17 @@ double whole_vectors(int64_t outputs, const TargetDesc& t) {
 }
 
 // Nanoseconds per image: multiply-adds at the measured share of the peak, then the time to stream the weights from
-// their cache or memory.
+// their cache or memory. Short numbers may be multiplied by an instruction of their own.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   const double macs =
       static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) * whole_vectors(c.outputs, t);
-  return read_taps(c) * multiply_adds_ns(t, macs) / convolution_share;
+  double faster = 1;
+  for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile}) {
+    const double rate = machine::fastest_instruction(t, c.data->dtype, c.weight->dtype, c.sum->dtype, registers)
+                            .multiply_adds_per_cycle();
+    faster = std::max(faster, rate / (t.fma_per_cycle * static_cast<double>(float_lanes(t))));
+  }
+  return read_taps(c) * multiply_adds_ns(t, macs) / (convolution_share * faster);
 }
 
 double streamed_ns(double bytes, const TargetDesc& t) { return stays_in_l2(t, bytes) ? 0 : beyond_l2_ns(t, bytes); }
@@ -283,7 +297,9 @@ class Rewriter {
     if (guard) inside = scalar::logical_and(scalar::substitute(guard->condition, renamed), inside);
     Expr value = guard ? scalar::substitute(guard->value, renamed) : scalar::load(data, at);
     names_.padded = guard ? data->name : name("padded");
-    return new_stage(names_.padded, axes, scalar::select(inside, value, fimm(0)));
+    te::TensorNode node = *new_stage(names_.padded, axes, scalar::select(inside, value, scalar::fimm(0, data->dtype)));
+    node.dtype = data->dtype;
+    return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
   te::Tensor input_transform(const te::Tensor& data) {
@@ -295,7 +311,7 @@ class Rewriter {
       at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
       at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.dilation;
       at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.dilation;
-      column.push_back(scalar::load(data, at));
+      column.push_back(scalar::cast(DType::float32(), scalar::load(data, at)));
     }
     names_.input_rows = name("input_rows");
     te::Tensor rows = new_stage(names_.input_rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
@@ -314,8 +330,10 @@ class Rewriter {
     const Expr& own_o = conv_.sum->axes[conv_.o].var;
     Exprs taps;
     for (int64_t ky = 0; ky < y_.r; ++ky)
-      taps.push_back(scalar::substitute(conv_.weight,
-                                        {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}}));
+      taps.push_back(
+          scalar::cast(DType::float32(),
+                       scalar::substitute(
+                           conv_.weight, {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}})));
     names_.weight_rows = name("weight_rows");
     te::Tensor half = new_stage(names_.weight_rows, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
     Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), c2 = new_axis("c", channels_),

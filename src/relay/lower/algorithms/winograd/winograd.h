@@ -62,7 +62,7 @@ WinogradMatrices winograd_matrices(Winograd::Side side);
 // A convolution, with the role of each dimension.
 struct Convolution {
   te::Tensor sum;
-  Expr data, weight;  // the loads
+  Expr data, weight;  // the loads, of short floats perhaps
   size_t n, o, y, x;  // axes of the result
   size_t data_n, data_c, data_y, data_x;
   Expr c, ky, kx;  // reduction variables
@@ -71,7 +71,7 @@ struct Convolution {
   std::vector<WinogradTile> tiles{};       // the tiles possible for its windows
 };
 
-// Looks at structure: one reduction, a contraction of float32 with windows of 1, 3, 5 or 7 taps along two axes at
+// Looks at structure: one reduction, a contraction of float32 or of shorter floats with float32 sums, with windows of 1, 3, 5 or 7 taps along two axes at
 // stride 1, weights constant, sizes known, and only pointwise work behind it.
 std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants);
 // The fastest tile. Unset if the direct sum is faster by the numbers of `target`.

@@ -65,6 +65,7 @@ TEST(Winograd, UsualValuesDoNotOverflow) {
 
 struct Conv {
   int64_t channels = 16, outputs = 16, height = 9, width = 6, pad = 1, stride = 1, dilation = 1, ky = 3, kx = 3;
+  DType dtype = f32;  // of data and weight; sums are float32
   te::Tensor x{}, w{}, out{};
 
   // `pad` is the padding of a window of 3; others keep the size too.
@@ -72,8 +73,8 @@ struct Conv {
   int64_t pad_x() const { return pad * (kx / 2); }
 
   void make() {
-    x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, f32);
-    w = te::placeholder("w", {imm(outputs), imm(channels), imm(ky), imm(kx)}, f32);
+    x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, dtype);
+    w = te::placeholder("w", {imm(outputs), imm(channels), imm(ky), imm(kx)}, dtype);
     te::Tensor data = x;
     const int64_t py = pad_y(), px = pad_x();
     if (pad)
@@ -82,14 +83,14 @@ struct Conv {
             Expr inside =
                 scalar::logical_and(scalar::logical_and(scalar::le(imm(py), i[2]), scalar::lt(i[2], imm(height + py))),
                                     scalar::logical_and(scalar::le(imm(px), i[3]), scalar::lt(i[3], imm(width + px))));
-            return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0));
+            return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0, dtype));
           });
     Exprs shape{imm(1), imm(outputs), imm((height + 2 * py - (ky - 1) * dilation - 1) / stride + 1),
                 imm((width + 2 * px - (kx - 1) * dilation - 1) / stride + 1)};
     te::Tensor conv = te::reduce(
         "conv", shape, {imm(channels), imm(ky), imm(kx)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
-          return (*data)({i[0], r[0], i[2] * stride + r[1] * dilation, i[3] * stride + r[2] * dilation}) *
-                 (*w)({i[1], r[0], r[1], r[2]});
+          const Expr number = (*data)({i[0], r[0], i[2] * stride + r[1] * dilation, i[3] * stride + r[2] * dilation});
+          return scalar::cast(f32, number) * scalar::cast(f32, (*w)({i[1], r[0], r[1], r[2]}));
         });
     out = unique_names(
         {te::compute("relu", shape, [&](const Exprs& i) { return scalar::max((*conv)(i), scalar::fimm(0)); })})[0];
@@ -110,6 +111,7 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   EXPECT_FALSE(rewritten({.ky = 1, .kx = 1}));
   EXPECT_FALSE(rewritten({.stride = 2}));
   EXPECT_TRUE(rewritten({.dilation = 2}));
+  EXPECT_TRUE(rewritten({.dtype = DType::bfloat16()}));
   EXPECT_FALSE(rewritten({}, {}));  // the weight is not constant
   Conv few{.channels = 4};          // the estimate: lanes would be empty
   few.make();
@@ -117,6 +119,22 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   std::optional<Convolution> conv = match_winograd(outputs, {"w"});
   ASSERT_TRUE(conv);
   EXPECT_FALSE(choose_winograd(*conv, small()).has_value());
+}
+
+// An instruction for bfloat16 at the rate of multiply-adds is twice as fast, tiles are 32 times as fast.
+TEST(Winograd, CompetesWithInstructionsForShortFloats) {
+  auto chosen = [](DType dtype, const char* instruction, double per_cycle) {
+    Conv c{.channels = 64, .outputs = 64, .height = 56, .width = 56, .dtype = dtype};
+    c.make();
+    TargetDesc target = wide();
+    target.fma_per_cycle = 1;
+    target.triple = "x86_64-unknown-linux-gnu", target.instructions = {{instruction, per_cycle}};
+    const std::optional<Convolution> conv = match_winograd({c.out}, {"w"});
+    return conv && choose_winograd(*conv, target).has_value();
+  };
+  EXPECT_TRUE(chosen(DType::bfloat16(), "vdpbf16ps", 1));
+  EXPECT_FALSE(chosen(DType::bfloat16(), "tdpbf16ps", 1.0 / 16));
+  EXPECT_TRUE(chosen(f32, "tdpbf16ps", 1.0 / 16));
 }
 
 // Runs the rule's schedule in the loop interpreter; on integers, so that sums have one value for m = 2.
@@ -141,8 +159,8 @@ void check(Conv c, int64_t m, double tolerance) {
   ASSERT_TRUE(kernels) << render(kernels.errors());
 
   std::map<std::string, Tensor> arrays;
-  Tensor x = Tensor::empty({1, c.channels, c.height, c.width}, f32),
-         w = Tensor::empty({c.outputs, c.channels, c.ky, c.kx}, f32);
+  Tensor x = Tensor::empty({1, c.channels, c.height, c.width}, c.dtype),
+         w = Tensor::empty({c.outputs, c.channels, c.ky, c.kx}, c.dtype);
   for (int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 7 % 11 - 5));
   for (int64_t i = 0; i < w.elements(); ++i) w.set(i, static_cast<double>(i * 5 % 7 - 3));
   arrays["x"] = pack(x, plan.layouts.at("x")), arrays["w"] = pack(w, plan.layouts.at("w"));
@@ -153,7 +171,7 @@ void check(Conv c, int64_t m, double tolerance) {
       Shape shape;
       for (const Expr& e : p->shape) shape.push_back(e->ivalue);
       Tensor& t = arrays[p->name];
-      if (!t) t = Tensor::full(shape, f32, 0);
+      if (!t) t = Tensor::full(shape, p->dtype, 0);
       params.push_back(t.mutable_data()), bytes.push_back(static_cast<int64_t>(t.bytes()));
     }
     Status s = loop::interpret(k.kernel, params, bytes, {}, 0, k.kernel.tasks->ivalue);
@@ -202,6 +220,9 @@ TEST(Winograd, KernelsGiveTheDirectSum) {
   check({.height = 8, .width = 9, .pad = 5, .dilation = 3}, 2, 0);
   check({.height = 14, .width = 13, .pad = 3, .dilation = 3}, 4, 2e-2);
   check({.height = 9, .width = 9, .pad = 4, .dilation = 4, .ky = 1, .kx = 3}, 2, 0);
+  // Short floats, whose values and products float32 holds.
+  check({.dtype = DType::bfloat16()}, 2, 0);
+  check({.height = 8, .width = 8, .pad = 0, .dtype = DType::float16()}, 4, 2e-2);
 }
 
 }  // namespace
