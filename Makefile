@@ -418,6 +418,14 @@ bench-frontends: setup product build/test-frontends/ready build/test-keras/ready
 bench-accuracy: setup product build/test-sklearn/ready ## Measure what narrow numbers cost trained models, by the metric of each task
 	@$(PYTHON) bench/accuracy.py
 
+build/bench-llama/ready: bench/llama_requirements.txt
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-deps -r $<
+	@touch $@
+
+bench-generate: setup product build/bench-llama/ready ## Compare text from a language model with llama.cpp and PyTorch, with weights of 4 to 32 bits
+	@$(PYTHON) bench/generate.py
+
 bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
 	@$(PYTHON) bench/decode.py
 

