@@ -324,3 +324,8 @@ def test_a_wrapped_pad_repeats_what_is_left(pads):
         model = model_of([node("Pad", ["x", "p"], ["y"], mode="wrap")], {"x": ("float32", [5])} | inputs, ["y"],
                          constants, opset=19)  # fmt: skip
         expect(model, [x, *(np.array(pads) for _ in inputs)], [want])
+
+
+def test_zeros_are_quantised_with_a_scale():
+    model = model_of([node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])], {"x": ("float32", [3])}, ["y", "s", "z"])
+    expect(model, [np.zeros(3, "float32")], [np.zeros(3, "uint8"), np.float32(1), np.uint8(0)])

@@ -214,3 +214,34 @@ def test_fusion_classes_that_differ_from_the_reference_have_a_reason():
         for names in re.findall(r"Fusion of ([\w., ]+):", text):
             said |= set(names.split(", "))
     assert said == differ
+
+
+PLACES = {
+    "the last ones": ("begin=[2999999990], end=[3000000000]", range(2999999990, 3000000000)),
+    "around 2^31": ("begin=[2147483640], end=[2147483650]", range(2147483640, 2147483650)),
+    "from the end": ("begin=[-2999999999], end=[-2999999990]", range(1, 10)),
+    "backwards": ("begin=[2999999999], end=[2147483648], strides=[-800000000]", (2999999999, 2199999999)),
+    "to the end": ("begin=[2999999998], end=[2147483647]", (2999999998, 2999999999)),
+    "by size": ('begin=[2999999998], end=[9223372036854775807], slice_mode="size"', (2999999998, 2999999999)),
+}
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_slices_beyond_places_of_32_bits(places):
+    """The elements are computed where they are used, so that no array is that large."""
+    attributes, want = PLACES[places]
+    mod = relay.parse(f"""#[version = "0.0.5"]
+def @main() {{ strided_slice(arange(0i64, 3000000000i64, 1i64, dtype="int64"), {attributes}) }}
+""")
+    np.testing.assert_array_equal(relay.compile(mod)(), list(want))
+
+
+@pytest.mark.parametrize("call", ["shape_of", "ndarray_size"])
+def test_sizes_beyond_the_type_of_the_result_are_refused(call):
+    text = """#[version = "0.0.5"]
+def @main(%x: Tensor[(1), float32]) {{ {}(broadcast_to(%x, shape=[3000000000]), dtype="{}") }}
+"""
+    x = np.ones(1, "float32")
+    assert int(np.ravel(relay.compile(relay.parse(text.format(call, "int64")))(x))[0]) == 3000000000
+    with pytest.raises(relay.CompileError, match="3000000000 does not fit in int32: set dtype="):
+        relay.compile(relay.parse(text.format(call, "int32")))

@@ -30,6 +30,11 @@ Expr from_the_front(Convert& c, const Expr& indices, int64_t depth) {
   return c.emit("where", {below, c.add(indices, static_cast<double>(depth)), indices});
 }
 
+constexpr int64_t far = int64_t{1} << 50;  // beyond every axis
+
+// An end that stands for that of an axis, however large.
+bool is_open_end(int64_t end) { return end == INT32_MAX || end >= far; }
+
 struct Bounds {
   int64_t begin, end, step;
 };
@@ -86,12 +91,12 @@ static Expr slice_backward(Convert& c, const Expr& x, int64_t axis, int64_t firs
   const Dim extent = c.shape(x)[static_cast<size_t>(axis)], top = scalar::simplify(extent - 1);
   Dim begin = top;  // and negative if there are no elements
   if (first < -1) begin = scalar::min(scalar::max(scalar::simplify(extent + first), scalar::imm(0)), top);
-  if (first >= 0 && first < INT32_MAX) begin = scalar::min(scalar::imm(first), top);
+  if (first >= 0 && !is_open_end(first)) begin = scalar::min(scalar::imm(first), top);
   Dim size = begin + 1;
-  if (last >= 0) size = scalar::max(begin - scalar::imm(std::min<int64_t>(last, INT32_MAX)), scalar::imm(0));
-  if (last < 0 && last > -INT32_MAX)
+  if (last >= 0) size = scalar::max(begin - scalar::imm(std::min(last, far)), scalar::imm(0));
+  if (last < 0 && last > -far)
     size = scalar::max(begin - scalar::max(scalar::simplify(extent + last), scalar::imm(-1)), scalar::imm(0));
-  const int64_t each = -std::max<int64_t>(step, -INT32_MAX);
+  const int64_t each = -std::max(step, -far);
   size = scalar::simplify(floordiv(size + (each - 1), scalar::imm(each)));
   return slice_of_size(c, x, axis, scalar::simplify(begin), size, -each);
 }
@@ -138,7 +143,7 @@ Values Slice(Convert& c) {
     if (step == 0) return c.bad("a step is 0");
     Dim first = (*starts)[i], last = (*ends)[i];
     // To the end of the axis, in any of its forms.
-    bool open = is_int(last) ? last->ivalue >= INT32_MAX : scalar::prove(scalar::le(extent, last)) == true;
+    bool open = is_int(last) ? is_open_end(last->ivalue) : scalar::prove(scalar::le(extent, last)) == true;
     const bool is_number = is_int(first) && (is_int(last) || open);
     const bool backward = step < 0 && is_int(first) && is_int(last) && !is_int(extent);
     if (!is_any(extent) && (backward || (step > 0 && !is_number))) {
@@ -163,9 +168,13 @@ Values Slice(Convert& c) {
       if (!is_int(first) || !is_int(last)) return computed_slice(c);  // backward
       Bounds r = clamped(first->ivalue, last->ivalue, step, extent->ivalue);
       if (step == 1 && r.begin == 0 && r.end == extent->ivalue) continue;
-      // "Before the first element" is written so that it does not mean the last one.
-      begin.push_back(r.begin), end.push_back(step < 0 && r.end < 0 ? -extent->ivalue - 1 : r.end),
-          strides.push_back(step);
+      // "Before the first element" is written so that it does not mean the last one, and a place so that it does not
+      // mean the end.
+      if (step < 0 && r.end < 0)
+        r.end = -extent->ivalue - 1;
+      else if (r.end == INT32_MAX && r.end < extent->ivalue)
+        r.end -= extent->ivalue;
+      begin.push_back(r.begin), end.push_back(r.end), strides.push_back(step);
     }
     used.push_back((*axes)[i]);
   }

@@ -11,9 +11,18 @@ struct ShapeOfAttrs {
       std::tuple{field("dtype", &ShapeOfAttrs::dtype, "The element type of the result; None: int32.")};
 };
 
+Status expect_fits(const Dim& size, DType dtype) {
+  const int digits = dtype.is_int() ? dtype.bits - (dtype.code == DType::Code::Int) : 63;
+  if (!scalar::is_int(size) || digits > 62 || size->ivalue >> digits == 0) return ok();
+  return constraint("C1", "{} does not fit in {}: set dtype=\"int64\"", size->ivalue, dtype.str());
+}
+
 Result<Type> infer(const ShapeOfAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
-  return ir::tensor_type({dim(rank(data))}, a.dtype.value_or(DType::int32()));
+  const DType dtype = a.dtype.value_or(DType::int32());
+  // (C1) Known sizes are numbers of the type.
+  for (const Dim& d : data->shape) RELAY_RETURN_IF_ERROR(expect_fits(d, dtype));
+  return ir::tensor_type({dim(rank(data))}, dtype);
 }
 
 te::Tensors compute(const ShapeOfAttrs&, const te::Tensors& in, const Type& out) {
@@ -22,8 +31,11 @@ te::Tensors compute(const ShapeOfAttrs&, const te::Tensors& in, const Type& out)
 }
 
 Result<Type> infer_size(const ShapeOfAttrs& a, const Types& in) {
-  RELAY_RETURN_IF_ERROR(tensor_input(in, 0, "data"));
-  return ir::scalar_type(a.dtype.value_or(DType::int32()));
+  RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
+  const DType dtype = a.dtype.value_or(DType::int32());
+  // (C1) The number is one of the type, if it is known.
+  RELAY_RETURN_IF_ERROR(expect_fits(product(data->shape), dtype));
+  return ir::scalar_type(dtype);
 }
 
 te::Tensors compute_size(const ShapeOfAttrs&, const te::Tensors& in, const Type& out) {

@@ -1,6 +1,7 @@
 // strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count
-// from the end, out-of-range ones are clipped to the data. With slice_mode "size", end holds extents (-1: to the end)
-// and strides are 1.
+// from the end, out-of-range ones are clipped to the data. An end of 2147483647 is that of the data, however large they
+// are, and -2147483648 lies in front of them. With slice_mode "size", end holds extents (-1: to the end) and strides are
+// 1.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
@@ -30,26 +31,27 @@ struct Slice {
   Expr extent;
 };
 
+constexpr int64_t far = int64_t{1} << 50;  // beyond every axis, as are all strides above
+
 // The slice of an axis of extent n. Constant begins and ends of a constant axis yield constants.
 Slice slice_of(const StridedSliceAttrs& a, size_t k, const Expr& n) {
   bool size_mode = a.slice_mode == "size";
   int64_t b = a.begin[k], e = k < a.end.size() ? a.end[k] : INT64_MAX;
   int64_t given = size_mode || a.strides.empty() ? 1 : a.strides.size() == 1 ? a.strides[0] : a.strides[k];
-  constexpr int64_t far = int64_t{1} << 50;  // beyond every axis, as are all strides above
   int64_t stride = std::clamp(given, -far, far);
   // Clipped to [low, n + high]: a backward slice begins on an element and may end before the first.
   Expr least = dim(stride > 0 ? 0 : -1), greatest = n + (stride > 0 ? 0 : -1);
-  auto cut = [&](int64_t v) {
-    if (v >= INT32_MAX) return greatest;  // "to the end", however large
-    if (v <= INT32_MIN) return least;
+  auto cut = [&](int64_t v, bool is_mark) {
+    if (v >= far || (v == INT32_MAX && is_mark)) return greatest;
+    if (v <= -far || (v == INT32_MIN && is_mark)) return least;
     Expr index = v < 0 ? n + v : dim(v);
     return v < 0 ? max(index, least) : v == 0 && stride > 0 ? index : min(index, greatest);
   };
-  Expr begin = scalar::simplify(cut(b)), end;
+  Expr begin = scalar::simplify(cut(b, stride < 0)), end;
   if (size_mode)
-    end = e < 0 ? n : min(begin + e, n);
+    end = e < 0 ? n : min(begin + std::min(e, far), n);
   else
-    end = cut(e);
+    end = cut(e, true);
   Expr count =
       stride > 0 ? floordiv(end - begin + (stride - 1), stride) : floordiv(begin - end + (-stride - 1), -stride);
   return {begin, stride, scalar::simplify(max(count, dim(0)))};
@@ -106,7 +108,7 @@ ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
   const Dims& shape = grad::tensor(of.inputs[0]).shape;
   const Ints axes = *sliced_axes(a, static_cast<int64_t>(shape.size()));
   IntLists widths(shape.size(), {0, 0});
-  Ints begin(shape.size(), 0), end(shape.size(), INT32_MAX), strides(shape.size(), 1);
+  Ints begin(shape.size(), 0), end(shape.size(), far), strides(shape.size(), 1);
   bool pads = true;
   for (size_t k = 0; k < axes.size(); ++k) {
     const Dim& extent = shape[static_cast<size_t>(axes[k])];
@@ -116,7 +118,7 @@ ir::Exprs gradient(const StridedSliceAttrs& a, const Adjoint& of) {
     if (pads) widths[static_cast<size_t>(axes[k])] = {s.begin->ivalue, behind->ivalue};
     const size_t at = static_cast<size_t>(axes[k]);
     begin[at] = a.begin[k], strides[at] = s.stride;
-    if (k < a.end.size()) end[at] = a.end[k];
+    if (k < a.end.size()) end[at] = a.end[k] == INT32_MAX ? far : a.end[k] == INT32_MIN ? -far : a.end[k];
   }
   if (pads) return {grad::call("nn.pad", {of.gradient, grad::number(0, of.inputs[0])}, {{"pad_width", widths}})};
   if (a.slice_mode == "size") return {};
@@ -150,6 +152,12 @@ OpDef strided_slice() {
                      .symbolic = {}},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[2, 1], end=[3, -1], slice_mode=\"size\""},
                     {.inputs = {"(6, 8)"}, .attrs = "begin=[4], end=[2]"},
+                    {.inputs = {"(6, 8)"},
+                     .attrs = "begin=[3000000000, 3], end=[9, 9223372036854775807], slice_mode=\"size\"",
+                     .symbolic = {"(n, m)"}},
+                    {.inputs = {"(6, 8)"},
+                     .attrs = "begin=[-3000000000, 3000000000], end=[2147483648, -3000000000], strides=[1, -1]",
+                     .symbolic = {"(n, m)"}},
                     {.inputs = {"(6, 8)"},
                      .attrs = "begin=[-1, 1], end=[0, 8], strides=[-9223372036854775808, 9223372036854775807]",
                      .symbolic = {}}},

@@ -69,14 +69,15 @@ Expr quantised(Conversion& c, const Expr& real, const Expr& scale, const Expr& z
 DynamicallyQuantised dynamically_quantised(Conversion& c, const Expr& x) {
   Expr zero = c.scalar(0, c.dtype(x));
   Expr high = c.emit("maximum", {c.emit("max", {x}), zero}), low = c.emit("minimum", {c.emit("min", {x}), zero});
-  Expr scale = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
+  Expr range = c.divide(c.subtract(high, low), c.scalar(255, c.dtype(x)));
   auto saturated = [&](const Expr& e) {
     return c.emit("clip", {c.emit("round", {e})}, {{"a_min", 0.0}, {"a_max", 255.0}});
   };
-  // All zeros: the scale is 0, and so is everything else.
-  Expr safe = c.emit("where", {c.emit("equal", {scale, zero}), c.scalar(1, c.dtype(x)), scale});
-  Expr point = saturated(c.divide(c.emit("negative", {low}), safe));
-  Expr steps = c.emit("clip", {c.add(c.emit("round", {c.divide(x, safe)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
+  // The scale of zeros alone is 1, as in ONNX Runtime.
+  Expr scale = c.emit("where", {c.emit("equal", {range, zero}), c.scalar(1, c.dtype(x)), range});
+  Expr point = saturated(c.divide(c.emit("negative", {low}), scale));
+  Expr steps =
+      c.emit("clip", {c.add(c.emit("round", {c.divide(x, scale)}), point)}, {{"a_min", 0.0}, {"a_max", 255.0}});
   return {c.cast(steps, DType::uint8()), scale, c.cast(point, DType::uint8())};
 }
 

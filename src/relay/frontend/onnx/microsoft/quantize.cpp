@@ -100,7 +100,8 @@ Values QLinearAveragePool(Convert& c) {
   return {integers(c, last ? channels_last(c, y[0].expr) : y[0].expr, 3, c.input(0))};
 }
 
-// alpha * A B + C, with C in units of the scales of A and B; a real unless the result has a scale and a zero point.
+// alpha * A B + C, with C in units of the scales of A and B; a real without a zero point of the result, as in ONNX
+// Runtime: there in units of the result's scale.
 Values QGemm(Convert& c) {
   if (!c.expect_rank(c.input(0), 2, 2, "A") || !c.expect_rank(c.input(3), 2, 2, "B")) return {};
   auto factor = [&](size_t i, const char* attribute) {
@@ -110,7 +111,8 @@ Values QGemm(Convert& c) {
   if (c.has(6)) sums = c.add(sums, c.input(6));
   Expr scale = c.multiply(c.multiply(c.input(1), c.input(4)), c.real("alpha", 1));
   Expr y = c.multiply(c.cast(sums, c.dtype(scale)), scale);
-  return {c.has(7) && c.has(8) ? integers(c, y, 7, c.input(0)) : y};
+  if (!c.has(7)) return {y};
+  return {c.has(8) ? integers(c, y, 7, c.input(0)) : c.emit("divide", {y, c.input(7)})};
 }
 
 // A B of 16-bit integers, as int32.
