@@ -163,9 +163,9 @@ static void add_values(nb::module_& m) {
            }),
            nb::arg("data"), nb::arg("span") = nb::none())
       .def_static(
-          "sharing",
-          [](const Array& data, const OptSpan& span) { return constant(data.value, or_here(span)); }, nb::arg("data"),
-          nb::arg("span") = nb::none(), "A constant in the memory of an array, which no other code may write.")
+          "sharing", [](const Array& data, const OptSpan& span) { return constant(data.value, or_here(span)); },
+          nb::arg("data"), nb::arg("span") = nb::none(),
+          "A constant in the memory of an array, which no other code may write.")
       .def_prop_ro("data", [](const Constant& c) { return Array{c.value, false}; });
 
   nb::class_<Tuple, ExprNode>(m, "Tuple", "Tuple([a, b]): (a, b). It supports t[0], len(t) and iteration.")

@@ -99,7 +99,7 @@ class _Fixed:
 def _is_fixed(value) -> bool:
     """Returns true for a view of memory that stays as it is: bytes, a file that is mapped for reading, or fixed().
 
-    Other arrays that are read-only may have been given away before they were, or become writable again.
+    Other arrays that are read-only may have views that are not, or become writable again.
     """
     while isinstance(value, (np.ndarray, memoryview)):
         if isinstance(value, np.ndarray):

@@ -457,7 +457,8 @@ class Scope {
       for (const Expr& a : as<Call>(at(m).value)->args) add_of(a);
     }
     for (const Dim& v : wanted) {
-      if (std::any_of(params->begin(), params->end(), [&](const VarRef& p) { return determines(p->type, v); })) continue;
+      if (std::any_of(params->begin(), params->end(), [&](const VarRef& p) { return determines(p->type, v); }))
+        continue;
       Expr from;
       for (const VarRef& p : owner_.params)
         if (!from && !inside.contains(p.get()) && determines(p->type, v)) from = p;
@@ -479,8 +480,8 @@ class Scope {
   Segments& segments_;
   const InnerUses& inner_;
   std::vector<Binding> bindings_;
-  NodeMap<int> number_;   // of the variables of bindings
-  NodeMap<Expr> fields_;  // tuples of the fields of variables
+  NodeMap<int> number_;              // of the variables of bindings
+  NodeMap<Expr> fields_;             // tuples of the fields of variables
   std::set<const ExprNode*> taken_;  // variables of tuples whose fields are operands
   Expr result_;
   int end_ = 0;
