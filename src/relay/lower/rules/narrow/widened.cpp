@@ -16,8 +16,8 @@
 //
 //   w_pairs[k, n] = w[2 k, n] & 65535 | w[2 k + 1, n] << 16             int32, of numbers in 16 bits; lanes last
 //
-// Two computed factors of bfloat16 are multiplied in this way as well, if an instruction is faster than multiply-adds of
-// float32. They are not widened: the data is read as it is, and the pairs hold the bits of the numbers.
+// Two computed factors of bfloat16 are multiplied in this way as well, if an instruction is faster than multiply-adds
+// of float32. They are not widened: the data is read as it is, and the pairs hold the bits of the numbers.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
