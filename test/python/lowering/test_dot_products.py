@@ -251,6 +251,27 @@ def test_products_of_two_inputs(types, target, tmp_path):
             np.testing.assert_array_equal(got, exact, err_msg=f"{b}x{m}x{k}x{n}")
 
 
+@pytest.mark.parametrize("target", MASKED)
+def test_products_of_two_inputs_in_bfloat16(target, tmp_path):
+    """The second factor is stored in pairs along the sum; a sum of odd length stays in multiply-adds."""
+    random, half = np.random.default_rng(12), ml_dtypes.bfloat16
+    for b, m, k, n in [(2, 12, 32, 24), (3, 9, 8, 17), (1, 128, 34, 40), (2, 30, 33, 48), (2, 2, 8, 3)]:
+        x, y = (random.standard_normal(shape).astype(half) for shape in [(b, m, k), (b, k, n)])
+        exact, sizes = (
+            x.astype("float64") @ y.astype("float64"),
+            np.abs(x).astype("float64") @ np.abs(y).astype("float64"),
+        )
+        for transposed in (False, True):
+            given = np.ascontiguousarray(y.transpose(0, 2, 1)) if transposed else y
+            a, c = (relay.var(v, shape=w.shape, dtype="bfloat16") for v, w in (("a", x), ("c", given)))
+            module = relay.module(op.nn.batch_matmul(a, c, out_dtype="float32", transpose_b=transposed))
+            got = relay.compile(module, target=target)(before_a_guard(x), before_a_guard(given))
+            assert (np.abs(got - exact) <= 2**-24 * k * sizes).all(), (b, m, k, n)
+            pairs = "2 products at once" in rules_for("zen4", module, tmp_path, strict=True)
+            assert pairs == (k % 2 == 0 and m >= 8), (b, m, k, n)
+            assert "products at once" not in rules_for("zen3", module, tmp_path, strict=True)
+
+
 @pytest.mark.parametrize("types", each_nth(2, BYTES), ids="-".join)
 def test_products_of_two_inputs_on_tiles(types, tmp_path):
     x, y = np.zeros((2, 64, 32), types[0]), np.zeros((2, 32, 64), types[1])

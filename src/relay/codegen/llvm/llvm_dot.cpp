@@ -186,7 +186,9 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
     return values_.cast(side_by_side(arguments(0)), first->args[0]->dtype.element().with_lanes(all),
                         first->dtype.element().with_lanes(all));
   }
-  if (alike && first->kind == Kind::Reinterpret && !first->dtype.is_float() && !first->args[0]->dtype.is_float())
+  // The bits of bfloat16 are integers in LLVM's code.
+  const bool are_bits = !first->dtype.is_float() || first->dtype.element() == DType::bfloat16();
+  if (alike && first->kind == Kind::Reinterpret && are_bits && !first->args[0]->dtype.is_float())
     return side_by_side(arguments(0));
   // Vectors of the first numbers, of the second, ...; combined by doubling.
   std::vector<llvm::Value*> parts;

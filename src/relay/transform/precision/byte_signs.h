@@ -13,12 +13,12 @@ namespace relay::transform {
 //   %q = qnn.quantize(%x, s, -128, out_dtype="int8", round_first=True);  qnn.dequantize(%q, s, -128)
 //     becomes   %q = qnn.quantize(%x, s, 0, out_dtype="uint8", round_first=True);  qnn.dequantize(%q, s, 0)
 //
-// Known zero points of bytes become bytes too, since kernels take them as parameters: those of 32 bits would be added in
-// 64 bits.
-//
 // If unset, only bytes whose zero point is then 0 are changed: sums of such bytes need no correction. Bytes are changed
 // if they are rounded before their zero point is added, so that they stay the same but for that, and if they are only
-// dequantised. The function is typed, and in graph normal form.
+// dequantised.
+//
+// Known zero points of bytes become bytes too. Kernels take them as parameters, and would add those of 32 bits in 64
+// bits. The function is typed, and in graph normal form.
 ir::FunctionRef with_byte_signs(const ir::FunctionRef& f, std::optional<DType> dtype);
 
 }  // namespace relay::transform

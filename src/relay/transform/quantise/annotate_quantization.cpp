@@ -83,8 +83,8 @@ static Expr quantised_value(const Expr& value, const OperandForm& form) {
   const IntegerRange r = integer_range(form.least, form.most, form.bits, form.symmetric);
   const Expr scale = constant(r.scale), zero = constant(static_cast<double>(r.zero_point), DType::int32());
   const DType dtype = storage_of(form.bits);
-  Expr integers = op::make("qnn.quantize", {value, scale, zero},
-                           {{"out_dtype", dtype}, {"round_first", true}}, value->span);
+  Expr integers =
+      op::make("qnn.quantize", {value, scale, zero}, {{"out_dtype", dtype}, {"round_first", true}}, value->span);
   if (form.bits < dtype.bits)  // else the operator saturates to its type
     integers = op::make("clip", {integers},
                         {{"a_min", static_cast<double>(r.least)}, {"a_max", static_cast<double>(r.most)}}, value->span);

@@ -71,8 +71,8 @@ struct Convolution {
   std::vector<WinogradTile> tiles{};       // the tiles possible for its windows
 };
 
-// Looks at structure: one reduction, a contraction of float32 or of shorter floats with float32 sums, with windows of 1, 3, 5 or 7 taps along two axes at
-// stride 1, weights constant, sizes known, and only pointwise work behind it.
+// Looks at structure: one reduction with float32 sums, a contraction of float32 or shorter floats with windows of 1, 3,
+// 5 or 7 taps along two axes at stride 1, weights constant, sizes known, and only pointwise work behind it.
 std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants);
 // The fastest tile. Unset if the direct sum is faster by the numbers of `target`.
 struct WinogradChoice {

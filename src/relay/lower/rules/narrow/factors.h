@@ -49,7 +49,8 @@ std::string join_lines(ScheduleDraft& draft, const te::Tensor& sum, const LoadFa
 // Multiplies two computed factors on tile registers (computed.cpp). Returns false if this does not pay.
 bool multiply_computed(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
 
-// Multiplies pairs of bytes that are widened to 16 bits (widened.cpp). Returns false if this does not pay.
+// Multiplies pairs of bytes that are widened to 16 bits, or pairs of two computed factors of bfloat16 (widened.cpp).
+// Returns false if this does not pay.
 bool multiply_widened(ScheduleDraft& draft, const te::Tensor& sum, const StageFacts& facts);
 
 }  // namespace relay::lower

@@ -15,6 +15,9 @@
 // so that a tile reads them in one stream:
 //
 //   w_pairs[k, n] = w[2 k, n] & 65535 | w[2 k + 1, n] << 16             int32, of numbers in 16 bits; lanes last
+//
+// Two computed factors of bfloat16 are multiplied in this way as well, if an instruction is faster than multiply-adds
+// of float32. They are not widened: the data is read as it is, and the pairs hold the bits of the numbers.
 #include <algorithm>
 
 #include "relay/lower/rules/narrow/factors.h"
@@ -54,7 +57,10 @@ struct Factor {
   Expr wide{};              // in the axes of the source
   bool has_offset = false;  // a zero point is subtracted
 
+  bool is_short_float() const { return source->dtype == DType::bfloat16(); }
+  // An element in 16 bits: its value, or the bits of a float.
   Expr value(const Exprs& at) const {
+    if (is_short_float()) return scalar::reinterpret(DType::int16(), scalar::load(source, at));
     if (!has_offset) return scalar::cast(DType::int16(), scalar::load(source, at));
     std::vector<scalar::Binding> bindings;
     for (size_t d = 0; d < at.size(); ++d) bindings.push_back({source->axes[d].var, at[d]});
@@ -92,13 +98,13 @@ struct Factor {
   }
 };
 
-// Unset unless all elements fit into 16 bits: bytes, or differences of bytes.
+// Unset unless all elements fit into 16 bits: bytes, differences of bytes, or bfloat16.
 std::optional<Factor> factor_of(const Expr& e) {
   Factor f{.load = e->kind == Kind::Cast ? e->args[0] : e};
   if (f.load->kind != Kind::Load) return std::nullopt;
   f.source = te::Tensor(dynamic_cast<const te::TensorNode*>(f.load->source.get()));
   if (!f.source) return std::nullopt;
-  if (is_byte(f.source->dtype)) return f;
+  if (is_byte(f.source->dtype) || f.is_short_float()) return f;
   if (f.source->is_placeholder() || f.source->combiner != te::Combiner::None || f.source->dtype != DType::int32() ||
       f.source->is_program())
     return std::nullopt;
@@ -195,10 +201,11 @@ const te::Axis* lanes_of(const te::TensorNode& r, const StageFacts& facts) {
 
 std::optional<Widened> widened(const ScheduleDraft& draft, const te::TensorNode& r, const StageFacts& facts) {
   std::optional<Factor> left = factor_of(r.body->args[0]), right = factor_of(r.body->args[1]);
-  if (!left || !right) return std::nullopt;
+  if (!left || !right || left->is_short_float() != right->is_short_float()) return std::nullopt;
+  const bool of_floats = left->is_short_float();
   bool is_left = is_constant(draft, facts.left_loads);  // the weight
   const bool both_data = !is_left && !is_constant(draft, facts.right_loads);
-  if (is_left && is_constant(draft, facts.right_loads)) return std::nullopt;
+  if ((is_left && is_constant(draft, facts.right_loads)) || (of_floats && !both_data)) return std::nullopt;
   const te::Axis* lanes = both_data ? lanes_of(r, facts) : nullptr;
   if (both_data && !lanes) return std::nullopt;
   if (both_data) is_left = facts.left.count(lanes->var->name) > 0;
@@ -213,7 +220,8 @@ std::optional<Widened> widened(const ScheduleDraft& draft, const te::TensorNode&
     const int in_data = plain_dim(*read, a.var->name);
     if (scalar::is_int(a.extent) && a.extent->ivalue > 1 && has_enough_steps(a.extent->ivalue, pair) &&
         dim_of(out.data, a.var) >= 0 && dim_of(out.weight, a.var) >= 0 && in_data >= 0 &&
-        in_data == contiguous_dim(*read->tensor, draft.layout(read->tensor)))
+        in_data == contiguous_dim(*read->tensor, draft.layout(read->tensor)) &&
+        !(of_floats && a.extent->ivalue % pair != 0))
       out.k = a;
   }
   // Each number must be used often enough to pay for widening it.
@@ -231,26 +239,29 @@ std::optional<Widened> widened(const ScheduleDraft& draft, const te::TensorNode&
 
 bool multiply_widened(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
   if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule || draft.is_step ||
-      r->dtype != DType::int32())
+      (r->dtype != DType::int32() && r->dtype != DType::float32()))
     return false;
-  const machine::RatedInstruction rated =
-      machine::fastest_instruction(*draft.target, DType::int16(), DType::int16(), r->dtype);
+  const DType number = r->dtype == DType::int32() ? DType::int16() : DType::bfloat16();
+  const machine::RatedInstruction rated = machine::fastest_instruction(*draft.target, number, number, r->dtype);
   if (!rated.instruction || r->body->kind != Kind::Binary || r->body->binary != BinaryOp::Mul) return false;
+  if (number.is_float() && pair * rated.per_cycle < surely_more * draft.target->fma_per_cycle) return false;
   const std::optional<Widened> f = widened(draft, *r, facts);
-  if (!f) return false;
+  if (!f || f->data.is_short_float() != number.is_float()) return false;
 
   const bool in_pairs = f->last_of_weight >= 0;
   const int k_of_weight = dim_of(f->weight, f->k.var);
-  const Expr step = scalar::var(f->k.var->name), of_data = stored_widened(draft, f->data, dim_of(f->data, f->k.var));
+  const Expr step = scalar::var(f->k.var->name),
+             of_data = number.is_float() ? f->data.load : stored_widened(draft, f->data, dim_of(f->data, f->k.var));
   const Expr of_weight = in_pairs               ? stored_in_pairs(draft, f->weight, f->k.var, f->last_of_weight)
                          : f->weight.has_offset ? stored_widened(draft, f->weight, k_of_weight)
                                                 : f->weight.load;
   Exprs numbers, weights;
   for (int64_t i = 0; i < pair; ++i) {
     numbers.push_back(number_of_step(of_data, f->k, step, pair, i));
-    const Expr number = in_pairs ? half(scalar::substitute(of_weight, {{f->k.var, step}}), i)
-                                 : number_of_step(of_weight, f->k, step, pair, i);
-    weights.push_back(scalar::cast(DType::int16(), number));
+    const Expr of_step = in_pairs ? half(scalar::substitute(of_weight, {{f->k.var, step}}), i)
+                                  : number_of_step(of_weight, f->k, step, pair, i),
+               in_16_bits = scalar::cast(DType::int16(), of_step);
+    weights.push_back(number.is_float() ? scalar::reinterpret(number, in_16_bits) : in_16_bits);
   }
   te::TensorNode dots = *r;
   for (te::Axis& a : dots.reduce_axes)
@@ -258,7 +269,8 @@ bool multiply_widened(ScheduleDraft& draft, const te::Tensor& r, const StageFact
   dots.body = scalar::dot(r->dtype, numbers, weights);
   draft.replace(r, te::Tensor(new te::TensorNode(std::move(dots))));
   for (const Expr& load : {of_data, of_weight})
-    if (!is_byte(load->source->dtype)) place_widened(draft, draft.stage(load->source->name));
+    if (!is_byte(load->source->dtype) && load->source->dtype != DType::bfloat16())
+      place_widened(draft, draft.stage(load->source->name));
   return true;
 }
 
