@@ -453,3 +453,13 @@ def test_check_grad():
     steps = relay.Function([x], relay.nn.relu(x))
     with pytest.raises(AssertionError):  # at the corner both halves count
         relay.testing.check_grad(steps, inputs=[np.zeros((2, 3), "float32")])
+
+
+def test_the_slope_of_a_power_of_zero():
+    """x^0 is 1 at 0 as well, where 0 times x^-1 would be NaN."""
+    x, y = var("x", 6), var("y", 6)
+    bases, powers = (np.array(values, "float32") for values in ([0, 0, 0, 2, -3, 0], [0, 1, 2, 0, 0, 3]))
+    want = torch_gradients(lambda x: (x ** torch.tensor(powers)).sum(), [bases])[-1]
+    mod = module([x, y], relay.sum(relay.power(x, y)))
+    _, [slope] = relay.compile(relay.value_and_grad(mod, ["x"]))(bases, powers)
+    np.testing.assert_array_equal(slope, np.ravel(want))

@@ -84,9 +84,11 @@ std::array<Value, 2> to_the_chosen(const char* chosen, const Value& x, const Val
           grad::plus(grad::times(dy, share(chosen, y, x)), ties)};
 }
 
-// x to the power of y: y x^(y-1), and out log(x), which is 0 if x is 0.
+// x to the power of y: y x^(y-1), which is 0 if y is 0, and out log(x), which is 0 if x is 0.
 std::array<Value, 2> slopes_of_power(const Value& x, const Value& y, const Value& out, const Value& dy) {
-  const Value of_x = grad::times(y, grad::call("power", {x, grad::minus(y, grad::number(1, y))})),
+  const Value one = grad::number(1, y), is_zero = grad::call("equal", {y, grad::number(0, y)}),
+              exponent = grad::minus(grad::call("where", {is_zero, one, y}), one),
+              of_x = grad::times(y, grad::call("power", {x, exponent})),
               log = grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), grad::call("log", {x}),
                                          grad::zeros_like(x)});
   return {grad::times(dy, of_x), grad::times(dy, grad::times(out, log))};
