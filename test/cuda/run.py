@@ -6,7 +6,8 @@
 2. Every operator's examples run on the mock driver, which interprets their PTX, and equal the evaluator.
 3. NVIDIA's assembler takes the kernels of every operator and of the networks, for each processor; none may spill
    registers, but for a few that are listed. A table has what the kernels use, by their kind, and
-   build/test-cuda/kernels.json has each kernel. A run over everything writes the table into docs/cuda.md.
+   build/test-cuda/kernels.json has each kernel. A run over everything writes the table, with the text above it, into
+   docs/cuda.md.
 
 Ends with 1 if anything failed.
 """
@@ -29,6 +30,10 @@ import cuda_tools  # noqa: E402
 BIN = ROOT / "build/release/bin"
 PAGE = ROOT / "docs/cuda.md"
 NETWORKS = "mlp,mobilenet_v2,resnet18,minilm_l6"
+ABOUT_TABLE = f"""The table has all examples of the operators, and four networks ({NETWORKS.replace(",", ", ")}).
+Registers, spills and shared memory are those that ptxas states. Occupancy is the part of a multiprocessor's threads
+that run at once, predicted from these and the threads of a block (`target::occupancy`).
+"""
 # Kernels that spill registers, by the name of their operator: bytes of a thread, stored and loaded, at most.
 KNOWN_SPILLS = {
     "dyn_tile": 8,
@@ -174,7 +179,7 @@ def write_page(text):
     _, end, after = rest.partition("<!-- end of registers -->")
     if not mark or not end:
         raise ValueError(f"{PAGE} has lost the marks around the table of registers")
-    PAGE.write_text(f"{before}{mark}{text}\n{end}{after}")
+    PAGE.write_text(f"{before}{mark}{ABOUT_TABLE}\n{text}\n{end}{after}")
 
 
 def main():
