@@ -41,6 +41,7 @@ class Page:
         self.said = []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.set_default_timeout(300_000)  # SwiftShader compiles tens of kernels
         self.page.goto(f"{address}/index.html")
         self.page.wait_for_function("window.demo?.isReady")
 
@@ -56,12 +57,13 @@ def overlap(a, b):
     return both / (sum(areas) - both)
 
 
-def test_the_face_detector_finds_the_face(browser, tmp_path):
+@pytest.mark.parametrize("emit", ["wasm", "webgpu"])
+def test_the_face_detector_finds_the_face(browser, tmp_path, emit):
     import skimage.data
     from PIL import Image
 
     Image.fromarray(skimage.data.astronaut()[:384]).save(tmp_path / "astronaut.png")
-    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", "--name", "face-detector")
+    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", "--name", "face-detector", emit=emit)
     with serving.served(package) as address:
         opened = Page(browser, address)
         page = opened.page
@@ -70,7 +72,7 @@ def test_the_face_detector_finds_the_face(browser, tmp_path):
         page.set_input_files("input[type=file]", tmp_path / "astronaut.png")
         page.wait_for_function("demo.boxes.length > 0")
         boxes = page.evaluate("demo.boxes")
-        opened.picture("face")
+        opened.picture(f"face-{emit}")
         assert len(boxes) == 1 and boxes[0]["score"] > 0.99
         # The box of examples/demo/demo.py: pixels (179, 64) to (274, 179) of 512 x 384.
         assert overlap(boxes[0]["box"], [0.35, 0.165, 0.535, 0.466]) > 0.9

@@ -13,11 +13,13 @@ using scalar::BinaryOp;
 using scalar::Expr;
 using scalar::UnaryOp;
 
+// Conditions of several parts are joined by | and &: for || and && compilers write branches, and SwiftShader's takes
+// minutes for a kernel that has many.
 static const char* wgsl_float_body(BinaryOp op) {
   switch (op) {
-    case BinaryOp::Min: return "return select(b, a, a < b || (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u);";
-    case BinaryOp::Max: return "return select(b, a, a > b || (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u);";
-    case BinaryOp::FloorMod: return "let r = a % b; return select(r, r + b, r != 0.0 && (r < 0.0) != (b < 0.0));";
+    case BinaryOp::Min: return "return select(b, a, (a < b) | ((bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u));";
+    case BinaryOp::Max: return "return select(b, a, (a > b) | ((bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u));";
+    case BinaryOp::FloorMod: return "let r = a % b; return select(r, r + b, (r != 0.0) & ((r < 0.0) != (b < 0.0)));";
     case BinaryOp::TruncDiv: return "return trunc(a / b);";
     case BinaryOp::TruncMod: return "return a % b;";
     default: return nullptr;
@@ -28,14 +30,14 @@ static const char* wgsl_signed_body(BinaryOp op) {
   switch (op) {
     case BinaryOp::FloorDiv:
       return "if (b == 0) { return 0; } if (b == -1) { return -a; } let r = a % b; "
-             "return a / b - select(0, 1, r != 0 && (r < 0) != (b < 0));";
+             "return a / b - select(0, 1, (r != 0) & ((r < 0) != (b < 0)));";
     case BinaryOp::FloorMod:
-      return "if (b == 0 || b == -1) { return 0; } let r = a % b; "
-             "return select(r, r + b, r != 0 && (r < 0) != (b < 0));";
+      return "if ((b == 0) | (b == -1)) { return 0; } let r = a % b; "
+             "return select(r, r + b, (r != 0) & ((r < 0) != (b < 0)));";
     case BinaryOp::TruncDiv: return "if (b == 0) { return 0; } if (b == -1) { return -a; } return a / b;";
-    case BinaryOp::TruncMod: return "if (b == 0 || b == -1) { return 0; } return a % b;";
-    case BinaryOp::Shl: return "if (b < 0 || b >= 32) { return 0; } return a << u32(b);";
-    case BinaryOp::Shr: return "return a >> select(31u, u32(b), b >= 0 && b < 32);";
+    case BinaryOp::TruncMod: return "if ((b == 0) | (b == -1)) { return 0; } return a % b;";
+    case BinaryOp::Shl: return "if ((b < 0) | (b >= 32)) { return 0; } return a << u32(b);";
+    case BinaryOp::Shr: return "return a >> select(31u, u32(b), (b >= 0) & (b < 32));";
     case BinaryOp::Pow:
       return "if (b < 0) { return select(select(0, select(-1, 1, b % 2 == 0), a == -1), 1, a == 1); } "
              "var r = 1; var p = a; for (var e = b; e != 0; e >>= 1u) { if ((e & 1) != 0) { r *= p; } p *= p; } "

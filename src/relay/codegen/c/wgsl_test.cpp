@@ -29,11 +29,11 @@ override relay_array_1: i32 = 0;
 override relay_array_2: i32 = 0;
 var<private> relay_infinity: u32 = 0x7f800000u;
 
-fn relay_floordiv_i32(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } if (b == -1) { return -a; } let r = a % b; return a / b - select(0, 1, r != 0 && (r < 0) != (b < 0)); }
+fn relay_floordiv_i32(a: i32, b: i32) -> i32 { if (b == 0) { return 0; } if (b == -1) { return -a; } let r = a % b; return a / b - select(0, 1, (r != 0) & ((r < 0) != (b < 0))); }
 
-fn relay_floormod_i32(a: i32, b: i32) -> i32 { if (b == 0 || b == -1) { return 0; } let r = a % b; return select(r, r + b, r != 0 && (r < 0) != (b < 0)); }
+fn relay_floormod_i32(a: i32, b: i32) -> i32 { if ((b == 0) | (b == -1)) { return 0; } let r = a % b; return select(r, r + b, (r != 0) & ((r < 0) != (b < 0))); }
 
-fn relay_max_f32(a: f32, b: f32) -> f32 { return select(b, a, a > b || (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u); }
+fn relay_max_f32(a: f32, b: f32) -> f32 { return select(b, a, (a > b) | ((bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u)); }
 
 fn relay_multiply_add_f32(a: f32, b: f32, c: f32) -> f32 { return fma(a, b, c); }
 
@@ -130,6 +130,24 @@ TEST(Wgsl, ScratchMemoryOfAllThreads) {
   EXPECT_EQ(source.launches[0].groups, 2);                   // of 64 threads
   EXPECT_EQ(source.launches[0].scratch_bytes, 2 * 64 * 64);  // 32 bytes, aligned
   EXPECT_NE(source.text.find("override relay_scratch: i32 = 0;"), std::string::npos) << source.text;
+}
+
+// Sums with 1.5 * 2^23, and no others, are roundings, which a compiler could leave out.
+TEST(Wgsl, RoundsByAFunction) {
+  const loop::Kernel kernel = wgsl_kernel(
+      R"(kernel rounded(x: float32[4] read, y: float32[4], n: int32[4], z: float32[4]), shape (), task t < 4 {
+  y[t] = x[t] * 3f + 12582912f - 12582912f
+  n[t] = as_int32(x[t] + 12582912f)
+  z[t] = x[t] + 12582912f - 12582913f
+}
+)");
+  const std::string text = wgsl_source({{kernel}}).text;
+  auto has = [&](const std::string& part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(has("memory[y + t] = bitcast<u32>(round(bitcast<f32>(memory[x + t]) * 3.0f));")) << text;
+  EXPECT_TRUE(
+      has("memory[n + t] = bitcast<u32>(relay_to_i32_of_f32(round(bitcast<f32>(memory[x + t]))) + 1262485504);"))
+      << text;
+  EXPECT_TRUE(has("memory[z + t] = bitcast<u32>(bitcast<f32>(memory[x + t]) + 12582912.0f - 12582913.0f);")) << text;
 }
 
 TEST(Wgsl, Refused) {
