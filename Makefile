@@ -272,10 +272,11 @@ build/test-wasm/ready: test/wasm/requirements.txt test/wasm/package.json
 	@cp test/wasm/package.json $(@D) && PATH="$(CURDIR)/.venv/bin:$$PATH" npm --prefix $(@D) install --silent --no-audit --no-fund
 	@touch $@
 
-test-wasm: build build/test-wasm/ready ## Run every operator's examples as WebAssembly in Node and wasmtime, the demo page in Chromium, and compare with ONNX Runtime Web; WASM='--on node'
+test-wasm: build build/test-wasm/ready ## Run every operator's examples as WebAssembly in Node and wasmtime, and as WGSL in Chromium and on a Vulkan driver, the demo page in Chromium, and compare with ONNX Runtime Web; WASM='--on node'
 	@$(PYTHON) test/wasm/run.py $(WASM)
 	@$(PYTHON) test/wasm/run.py --first --on node --weights-file
 	@$(PYTHON) test/wasm/run.py --first --on wasmtime --target wasm32-relaxed
+	@$(PYTHON) test/wasm/run.py --emit webgpu
 	@PYTHONPATH=build/test-wasm $(PYTHON) -m pytest -q test/wasm
 	@$(PYTHON) test/wasm/compare.py
 

@@ -2,7 +2,7 @@
 # relay_js_package.
 set(folder "${CMAKE_SOURCE_DIR}/src/relay/js_package")
 set(strings "")
-foreach(pair glue:glue.mjs worker:worker.mjs test:test.mjs page:index.html page_script:demo.mjs)
+foreach(pair shared:shared.mjs glue:glue.mjs gpu:gpu.mjs worker:worker.mjs test:test.mjs page:index.html page_script:demo.mjs)
   string(REPLACE ":" ";" pair "${pair}")
   list(GET pair 0 name)
   list(GET pair 1 file)

@@ -2,7 +2,10 @@
 //
 //   relay_op_ptx --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
 //   relay_op_ptx --target cuda:sm_80 --artifacts --to FOLDER ...
-//   relay_op_ptx --target cuda:sm_80 --occupancy     the part of its threads that run at once, by registers 0 .. 255
+//   relay_op_ptx --target cuda:sm_80 --occupancy
+//
+// --occupancy: for lines `THREADS REGISTERS SHARED` on the standard input, the part of a multiprocessor's threads that
+// run at once.
 //
 // --artifacts: each example as an artifact, NAME.rart, with its inputs and the evaluator's results, NAME.safetensors,
 // and lines "NAME ULPS" in a file of the shard, examples.K.txt: relay_device_check runs these on a GPU.
@@ -103,8 +106,10 @@ int run(const Settings& settings) {
   const target::GpuFigures* gpu = target ? target::gpu_figures(*target) : nullptr;
   if (!gpu) return std::cout << "no GPU: " << settings.target << "\n", 1;
   if (!settings.occupancy) return write_all(settings, *target);
-  for (int registers = 0; registers <= gpu->thread_registers; ++registers)
-    std::cout << target::occupancy(*gpu, codegen::ptx_block, registers, 0).part << "\n";
+  int threads = 0, registers = 0;
+  int64_t shared = 0;
+  while (std::cin >> threads >> registers >> shared)
+    std::cout << target::occupancy(*gpu, threads, registers, shared).part << "\n";
   return 0;
 }
 

@@ -1,12 +1,13 @@
 """Checks the code for CUDA without a GPU: make test-cuda.
 
-    run.py [--only REGEX] [--first] [--jobs N] [--networks mobilenet_v2,resnet18] [--processors sm_80]
+    run.py [--only REGEX] [--first] [--jobs N] [--networks mobilenet_v2,resnet18] [--processors sm_80] [--assemble]
 
 1. Relay's declarations of the driver are those of cuda.h.
 2. Every operator's examples run on the mock driver, which interprets their PTX, and equal the evaluator.
 3. NVIDIA's assembler takes the kernels of every operator and of the networks, for each processor; none may spill
-   registers, but for a few that are listed. A table has what the kernels use, and build/test-cuda/kernels.json has
-   each kernel.
+   registers, but for a few that are listed. A table has what the kernels use, by their kind, and
+   build/test-cuda/kernels.json has each kernel. A run over everything writes the table, with the text above it, into
+   docs/cuda.md.
 
 Ends with 1 if anything failed.
 """
@@ -27,7 +28,12 @@ sys.path.insert(0, str(ROOT / "test/python/support"))
 import cuda_tools  # noqa: E402
 
 BIN = ROOT / "build/release/bin"
+PAGE = ROOT / "docs/cuda.md"
 NETWORKS = "mlp,mobilenet_v2,resnet18,minilm_l6"
+ABOUT_TABLE = f"""The table has all examples of the operators, and four networks ({NETWORKS.replace(",", ", ")}).
+Registers, spills and shared memory are those that ptxas states. Occupancy is the part of a multiprocessor's threads
+that run at once, predicted from these and the threads of a block (`target::occupancy`).
+"""
 # Kernels that spill registers, by the name of their operator: bytes of a thread, stored and loaded, at most.
 KNOWN_SPILLS = {
     "dyn_tile": 8,
@@ -114,7 +120,7 @@ def write_kernels(given, processor, folder, pool):
 
 
 def check_kernels(given, processor, pool):
-    """Assembles all kernels for a processor, and prints a table. Returns the kernels by file, and what is wrong."""
+    """Assembles all kernels for a processor. Returns the kernels by file, and what is wrong."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         wrong = write_kernels(given, processor, folder, pool)
@@ -127,26 +133,53 @@ def check_kernels(given, processor, pool):
 
         found = list(pool.map(one, sorted(folder.glob("*.ptx"))))
     wrong += [problem for _, _, problem in found if problem]
+    kernels = {name: [dataclasses.asdict(k) for k in listed] for name, listed, _ in found}
+    add_occupancy([k for listed in kernels.values() for k in listed], processor)
+    for k in [k for listed in kernels.values() for k in listed]:
+        if k["spills"] and not any(name in k["name"] and k["spills"] <= most for name, most in KNOWN_SPILLS.items()):
+            wrong.append(f"{processor}: {k['name']} spills {k['spills']} bytes")
+    return kernels, wrong
+
+
+def add_occupancy(kernels, processor):
+    """The part of a multiprocessor's threads that run at once, as Relay's figures predict it."""
     command = [BIN / "relay_op_ptx", "--target", f"cuda:{processor}", "--occupancy"]
-    part = [float(x) for x in subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()]
-    for kind, is_kind in (
-        ("operators", lambda name: not name.endswith(".network")),
-        ("networks", lambda name: name.endswith(".network")),
-    ):
-        kernels = [k for name, listed, _ in found if is_kind(name) for k in listed]
-        if not kernels:
-            continue
-        registers = sorted(k.registers for k in kernels)
-        spilling = [k for k in kernels if k.spills]
-        print(
-            f"{processor:8}{kind:11}{len(kernels):8}{statistics.median(registers):10.0f}{registers[-1]:6}"
-            f"{len(spilling):8}{sum(k.stack > 0 for k in kernels):8}"
-            f"{statistics.median(part[k.registers] for k in kernels):11.0%}{min(part[r] for r in registers):8.0%}"
-        )
-        for k in spilling:
-            if not any(name in k.name and k.spills <= most for name, most in KNOWN_SPILLS.items()):
-                wrong.append(f"{processor}: {k.name} spills {k.spills} bytes")
-    return {name: [dataclasses.asdict(k) for k in kernels] for name, kernels, _ in found}, wrong
+    lines = "".join(f"{k['threads']} {k['registers']} {k['shared']}\n" for k in kernels)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    for kernel, part in zip(kernels, done.stdout.split(), strict=True):
+        kernel["occupancy"] = float(part)
+
+
+def table(all_kernels):
+    """Registers, spills, shared memory and occupancy, by processor and kind of kernel."""
+    lines = [
+        "| processor, kernels | number | registers, median and most | that spill | most shared memory, KiB "
+        "| occupancy, median and least |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for processor, by_file in all_kernels.items():
+        for is_network, where in ((False, "operators"), (True, "networks")):
+            listed = [k for name, ks in by_file.items() if name.endswith(".network") == is_network for k in ks]
+            for kind in cuda_tools.KINDS:
+                of_kind = [k for k in listed if k["kind"] == kind]
+                if not of_kind:
+                    continue
+                registers, parts = [k["registers"] for k in of_kind], [k["occupancy"] for k in of_kind]
+                lines.append(
+                    f"| {processor}, {where}: {kind} | {len(of_kind)} "
+                    f"| {statistics.median(registers):.0f}, {max(registers)} | {sum(k['spills'] > 0 for k in of_kind)} "
+                    f"| {max(k['shared'] for k in of_kind) / 1024:.1f} "
+                    f"| {statistics.median(parts):.0%}, {min(parts):.0%} |".replace("%", " %")
+                )
+    return "\n".join(lines)
+
+
+def write_page(text):
+    before, mark, rest = PAGE.read_text().partition("<!-- registers: written by make test-cuda -->\n")
+    _, end, after = rest.partition("<!-- end of registers -->")
+    if not mark or not end:
+        raise ValueError(f"{PAGE} has lost the marks around the table of registers")
+    PAGE.write_text(f"{before}{mark}{ABOUT_TABLE}\n{text}\n{end}{after}")
 
 
 def main():
@@ -156,21 +189,23 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--networks", default=NETWORKS, help="names in models/; none if empty")
     parser.add_argument("--processors", default=",".join(cuda_tools.PROCESSORS))
+    parser.add_argument("--assemble", action="store_true", help="only step 3")
     given = parser.parse_args()
     if not cuda_tools.assembler():
         print("ptxas is not installed: run make test-cuda, which installs it")
         return 1
     with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        wrong = check_declarations()
-        wrong += [f"{case}: {why}" for case, why in run_examples(given, pool).items()]
-        print(
-            "processor           kernels registers      spilling         occupancy\n"
-            "                             median   max         stack     median     low"
-        )
+        wrong = [] if given.assemble else check_declarations()
+        if not given.assemble:
+            wrong += [f"{case}: {why}" for case, why in run_examples(given, pool).items()]
         all_kernels = {}
         for processor in given.processors.split(","):
             all_kernels[processor], problems = check_kernels(given, processor, pool)
             wrong += problems
+    print(table(all_kernels))
+    is_whole = given.only == ".*" and not given.first and given.networks == NETWORKS
+    if is_whole and list(all_kernels) == cuda_tools.PROCESSORS and not wrong:
+        write_page(table(all_kernels))
     out = ROOT / "build/test-cuda/kernels.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(all_kernels, indent=1))

@@ -45,7 +45,7 @@ Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::
   RELAY_ASSIGN(const driver::Compiled compiled, driver::compile(module, options));
   std::vector<runtime::Value> values;
   for (const Tensor& t : inputs) values.push_back(runtime::Value::tensor(t));
-  if (settings.emit == "wasm") {
+  if (settings.emit != "c-project") {
     RELAY_ASSIGN(
         driver::JsPackage made,
         driver::js_package(compiled, values, {.name = name, .model = c.name, .weights_file = settings.weights_file}));
@@ -99,12 +99,14 @@ int main(int argc, char** argv) {
   CLI::App app("Writes operators' examples as C projects or JavaScript packages");
   app.add_option("FOLDER", settings.folder)->required();
   app.add_option("--only", settings.only, "Regular expression for names of operators");
-  app.add_option("--emit", settings.emit)->check(CLI::IsMember({"c-project", "wasm"}));
+  app.add_option("--emit", settings.emit)->check(CLI::IsMember({"c-project", "wasm", "webgpu"}));
   app.add_option("--target", settings.target);
   app.add_flag("--first", settings.first, "One example of each operator");
   app.add_flag("--weights-file", settings.weights_file);
   CLI11_PARSE(app, argc, argv);
   if (settings.target.empty())
-    settings.target = settings.emit == "wasm" ? relay::driver::js_package_target : relay::driver::c_project_target;
+    settings.target = settings.emit == "wasm"     ? relay::driver::js_package_target
+                      : settings.emit == "webgpu" ? relay::driver::gpu_package_target
+                                                  : relay::driver::c_project_target;
   return relay::proofs::write_all(settings);
 }

@@ -36,12 +36,16 @@ def served(folder, handler=Isolated):
     server.server_close()
 
 
+# WebGPU on SwiftShader, a Vulkan driver for CPUs that is a part of Chromium.
+WEBGPU = ("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
+
+
 @contextlib.contextmanager
-def chromium():
+def chromium(*switches):
     from playwright import sync_api
 
     assert CHROMIUM, "the package chromium is missing: `dev/setup wasm` installs it"
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*SWITCHES, *switches])
         yield browser
         browser.close()

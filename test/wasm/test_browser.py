@@ -23,12 +23,12 @@ TYPESCRIPT = ROOT / "build/test-wasm/node_modules/typescript/bin/tsc"
 
 @pytest.fixture(scope="session")
 def browser():
-    with serving.chromium() as started:
+    with serving.chromium(*serving.WEBGPU) as started:
         yield started
 
 
-def write(model, folder, *options):
-    done = cli("compile", model, "--emit", "wasm", "-o", folder, *options, timeout=300)
+def write(model, folder, *options, emit="wasm"):
+    done = cli("compile", model, "--emit", emit, "-o", folder, *options, timeout=300)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -41,6 +41,7 @@ class Page:
         self.said = []
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.set_default_timeout(300_000)  # SwiftShader compiles tens of kernels
         self.page.goto(f"{address}/index.html")
         self.page.wait_for_function("window.demo?.isReady")
 
@@ -56,12 +57,13 @@ def overlap(a, b):
     return both / (sum(areas) - both)
 
 
-def test_the_face_detector_finds_the_face(browser, tmp_path):
+@pytest.mark.parametrize("emit", ["wasm", "webgpu"])
+def test_the_face_detector_finds_the_face(browser, tmp_path, emit):
     import skimage.data
     from PIL import Image
 
     Image.fromarray(skimage.data.astronaut()[:384]).save(tmp_path / "astronaut.png")
-    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", "--name", "face-detector")
+    package = write(fetch_models.fetch(["fr_detect"])[0], tmp_path / "face", "--name", "face-detector", emit=emit)
     with serving.served(package) as address:
         opened = Page(browser, address)
         page = opened.page
@@ -70,11 +72,58 @@ def test_the_face_detector_finds_the_face(browser, tmp_path):
         page.set_input_files("input[type=file]", tmp_path / "astronaut.png")
         page.wait_for_function("demo.boxes.length > 0")
         boxes = page.evaluate("demo.boxes")
-        opened.picture("face")
+        opened.picture(f"face-{emit}")
         assert len(boxes) == 1 and boxes[0]["score"] > 0.99
         # The box of examples/demo/demo.py: pixels (179, 64) to (274, 179) of 512 x 384.
         assert overlap(boxes[0]["box"], [0.35, 0.165, 0.535, 0.466]) > 0.9
         assert "1 box above 70 %" in page.inner_text("#outputs") and opened.said == []
+
+
+def test_the_page_says_which_device_ran_the_kernels(browser, tmp_path):
+    with serving.served(write(EXAMPLES / "tour" / "dense.relay", tmp_path / "dense", emit="webgpu")) as address:
+        opened = Page(browser, address)
+        about = opened.page.inner_text("#about")
+        assert "1 calls of 1 kernels, all on WebGPU: google swiftshader" in about and opened.said == []
+        assert "float32[2, 8]" in opened.page.inner_text("#outputs")
+
+
+def test_pages_without_webgpu_say_so(browser, tmp_path):
+    with serving.served(write(EXAMPLES / "tour" / "dense.relay", tmp_path / "dense", emit="webgpu")) as address:
+        page = browser.new_page()
+        page.add_init_script("Object.defineProperty(navigator, 'gpu', { value: undefined })")
+        page.goto(f"{address}/index.html")
+        page.wait_for_function("window.demo?.isReady")
+        assert page.inner_text("#problem").startswith("there is no WebGPU here")
+        assert page.evaluate("demo.outputs") is None
+
+
+GPU_MISTAKES = """async () => {
+  const { load } = await import("./model.mjs");
+  const said = [], fails = async (run) => {
+    try { await run(); } catch (error) { said.push(`${error.name}: ${error.message}`); }
+  };
+  const model = await load(), x = Array(8).fill(1);
+  await fails(() => model.run({ x: [1, 2] }));
+  const [first, second] = await Promise.allSettled([model.run({ x }), model.run({ x })]);
+  said.push(first.status, String(second.reason));
+  const { output } = await model.run({ x });
+  await fails(() => load({ module: new TextEncoder().encode("// another") }));
+  model.close();
+  await fails(() => model.run({ x }));
+  return [said, Array.from(output)];
+}"""
+
+
+def test_mistakes_on_webgpu_are_said(browser, tmp_path):
+    with serving.served(write(EXAMPLES / "tour" / "dense.relay", tmp_path / "dense", emit="webgpu")) as address:
+        said, output = Page(browser, address).page.evaluate(GPU_MISTAKES)
+    assert len(output) == 16 and said == [
+        "ModelError: input `x`: expected Float32Array of 8 elements for float32[2, 4], got 2",
+        "fulfilled",
+        "ModelError: a run is under way: await it before the next one",
+        "ModelError: model.wgsl is not the file that this one was written for: copy all files of the package",
+        "ModelError: the network cannot run: it is closed",
+    ]
 
 
 def test_numbers_and_mistakes(browser, tmp_path):

@@ -1,5 +1,5 @@
 // Backends for devices that programs reach through a driver (runtime/devices/device.h): kernels are text, which the
-// driver compiles. c/c_backend.cpp derives OpenCL C from this, and llvm/nvptx/ptx_backend.cpp PTX.
+// driver compiles. c/c_backend.cpp derives OpenCL C and WGSL from this, and llvm/nvptx/ptx_backend.cpp PTX.
 #pragma once
 
 #include <string_view>
@@ -14,6 +14,9 @@ inline std::string_view device_kind(const TargetDesc& target) {
   if (target.triple == "opencl") return "opencl";
   return target.triple == "nvptx64-nvidia-cuda" ? "cuda" : "";
 }
+
+// The triple of WebGPU, whose programs run in browsers and not by this runtime.
+constexpr const char* webgpu_triple = "webgpu";
 
 // Returns bad_option: the target's kernels are text in `language`; there is no `what`.
 Diagnostic not_in_form(std::string_view language, std::string_view what);

@@ -24,6 +24,7 @@
 #include "relay/ir/main_function.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/lower/schedule/schedule_rules.h"
 #include "relay/machine/instruction.h"
 #include "relay/measure/measure.h"
 #include "relay/runtime/artifacts/artifact.h"
@@ -96,7 +97,7 @@ static std::vector<std::string> names_of_outputs(const ir::Module& module, const
 
 static std::shared_ptr<codegen::Backend> new_backend(const TargetDesc& target, int threads, runtime::Tier tier,
                                                      std::shared_ptr<codegen::ObjectStore> store) {
-  if (codegen::device_kind(target) == "opencl") return codegen::opencl_backend(target);
+  if (codegen::is_text_target(target)) return codegen::text_backend(target);
   if (codegen::device_kind(target) == "cuda") return codegen::ptx_backend(target);
   return codegen::llvm_backend(target, threads, tier, codegen::most_fast_operations, std::move(store));
 }
@@ -132,6 +133,9 @@ static lower::LowerOptions lower_options(const Options& options, std::shared_ptr
                           .strict = options.lower.strict,
                           .refused = options.lower.refused_rules,
                           .injected_bug = options.lower.injected_bug};
+  // Packages for WebGPU have no steps that depend on values, by which these forms leave out extreme ones.
+  if (options.lower.target.triple == codegen::webgpu_triple && options.lower.numerics != lower::Numerics::Fast)
+    out.without = {lower::Rule::Winograd, lower::Rule::Strassen};
   if (backend)
     out.take_kernel = [backend](const loop::Kernel& kernel, const std::string& text) { backend->begin(kernel, text); };
   else
@@ -432,13 +436,16 @@ static std::string interface_text(const ir::Module& module) {
 static constexpr std::pair<FileForm, const char*> form_names[] = {
     {FileForm::Artifact, "artifact"},  {FileForm::SharedLibrary, "so"}, {FileForm::Object, "obj"},
     {FileForm::Archive, "a"},          {FileForm::CSource, "c"},        {FileForm::Ptx, "ptx"},
-    {FileForm::CProject, "c-project"}, {FileForm::JsPackage, "wasm"}};
+    {FileForm::CProject, "c-project"}, {FileForm::JsPackage, "wasm"},   {FileForm::GpuPackage, "webgpu"}};
 
 const char* name(FileForm form) {
   for (const auto& [known, text] : form_names)
     if (known == form) return text;
   return "";
 }
+
+bool is_package(FileForm form) { return form == FileForm::JsPackage || form == FileForm::GpuPackage; }
+bool is_folder(FileForm form) { return form == FileForm::CProject || is_package(form); }
 
 std::optional<FileForm> file_form(const std::string& name) {
   for (const auto& [form, known] : form_names)
@@ -473,7 +480,7 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
                        .backend = backend},
                       std::move(notes), path);
   }
-  if (form == FileForm::CProject || form == FileForm::JsPackage)
+  if (is_folder(form))
     return Diagnostic{DiagnosticKind::bad_option,
                       "a folder is written by the command line only",
                       {},
@@ -482,7 +489,7 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
                       format("relay compile MODEL --emit {} -o {}", name(form), path)};
   if (form == FileForm::CSource || form == FileForm::Ptx) {
     if (form == FileForm::Ptx) RELAY_RETURN_IF_ERROR(check_has_ptx(target));
-    const bool is_c = form == FileForm::CSource && codegen::device_kind(target) != "opencl";
+    const bool is_c = form == FileForm::CSource && !codegen::is_text_target(target);
     const std::shared_ptr<codegen::Backend> writer = is_c ? codegen::c99_backend() : backend;
     RELAY_ASSIGN(const std::string text, writer->emit(compiled.built.kernels, nullptr, codegen::CodeForm::Source));
     return write_file(path, text);

@@ -146,11 +146,14 @@ enum class FileForm : uint8_t {
   CSource,  // as C99
   Ptx,      // as PTX, if the target is a GPU of NVIDIA
   // Folders with the whole program, which save() does not write:
-  CProject,   // as C99 (c_project.h)
-  JsPackage,  // as WebAssembly, for browsers and Node (js_package.h)
+  CProject,    // as C99 (c_project.h)
+  JsPackage,   // as WebAssembly, for browsers and Node (js_package.h)
+  GpuPackage,  // as WGSL, for browsers with WebGPU
 };
-// "artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm"
+// "artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm", "webgpu"
 const char* name(FileForm form);
+bool is_package(FileForm form);
+bool is_folder(FileForm form);
 std::optional<FileForm> file_form(const std::string& name);  // unset for another name
 // The form that the name of a file asks for: a shared library for .so, an object for .o, an archive for .a, C for .c,
 // PTX for .ptx, else an artifact.

@@ -139,16 +139,18 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
   if (stage == Stage::C) {  // a single file
     std::vector<loop::Kernel> kernels;
     for (size_t i : chosen) kernels.push_back(*all.kernels[i]);
-    const std::unique_ptr<codegen::Backend> writer =
-        codegen::device_kind(target) == "opencl" ? codegen::opencl_backend(target) : codegen::c99_backend();
-    return writer->emit(kernels, nullptr, codegen::CodeForm::Source);
+    return codegen::text_backend(target)->emit(kernels, nullptr, codegen::CodeForm::Source);
   }
   if (stage == Stage::Ptx) {
     RELAY_RETURN_IF_ERROR(check_has_ptx(target));
     stage = Stage::Assembly;
   }
-  if (stage != Stage::Loop && codegen::device_kind(target) == "opencl")
-    return Diagnostic{DiagnosticKind::bad_option, "kernels for OpenCL are source text", {}, {}, {},
+  if (stage != Stage::Loop && codegen::is_text_target(target))
+    return Diagnostic{DiagnosticKind::bad_option,
+                      format("kernels for {} are source text", target.triple == "opencl" ? "OpenCL" : "WebGPU"),
+                      {},
+                      {},
+                      {},
                       "print it with --emit c"};
   if (stage != Stage::Loop && codegen::device_kind(target) == "cuda") {
     std::vector<loop::Kernel> kernels;

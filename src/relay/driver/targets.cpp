@@ -13,6 +13,7 @@
 #include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
 #include "relay/target/wasm/wasm.h"
+#include "relay/target/webgpu/webgpu.h"
 #include "relay/target/x86/x86.h"
 
 namespace relay::driver {
@@ -29,8 +30,8 @@ const std::vector<codegen::TargetDef>& all_targets() {
 // Names of devices that are not CPUs, as other frameworks call them.
 static bool is_accelerator(std::string_view text) {
   static const std::set<std::string, std::less<>> devices = {
-      "gpu",  "nvptx", "rocm", "hip", "vulkan",   "metal",   "mps",    "webgpu",   "xpu",
-      "sycl", "tpu",   "npu",  "dml", "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
+      "gpu", "nvptx", "rocm", "hip",      "vulkan",  "metal",  "mps",      "xpu",       "sycl",
+      "tpu", "npu",   "dml",  "directml", "ethos-u", "coreml", "tensorrt", "level_zero"};
   std::string word(text.substr(0, text.find_first_of(":, ")));
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   return devices.contains(word);

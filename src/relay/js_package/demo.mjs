@@ -207,7 +207,7 @@ function overlap(a, b) {
 
 // --- the page --------------------------------------------------------------------------------------------------------
 
-const state = { model: null, controls: [], outputs: null, boxes: null, milliseconds: null };
+const state = { model: null, controls: [], outputs: null, boxes: null, milliseconds: null, turn: Promise.resolve() };
 window.demo = state;  // for scripts and tests
 
 function report(error) {
@@ -215,24 +215,29 @@ function report(error) {
 }
 
 // The median time of a few runs, in milliseconds.
-function measure(model) {
+async function measure(model) {
   const times = [];
   for (const end = performance.now() + 300; times.length < 15 && (times.length < 3 || performance.now() < end); ) {
     const begin = performance.now();
-    model.compute();
+    await model.compute();
     times.push(performance.now() - begin);
   }
   return times.sort((a, b) => a - b)[times.length >> 1];
 }
 
+// One run after another: those on a device take place while the page goes on.
 function run() {
+  return state.turn = state.turn.then(runOnce);
+}
+
+async function runOnce() {
   const { model, controls } = state;
   try {
     byId("problem").textContent = "";
     model.inputs.forEach(({ name }, i) => controls[i].write(model.input(name), name, model));
     model.reset();
-    state.outputs = model.run();
-    state.milliseconds = model.state.length ? null : measure(model);
+    state.outputs = await model.run();
+    state.milliseconds = model.state.length ? null : await measure(model);
   } catch (error) {
     return report(error);
   }
@@ -252,6 +257,9 @@ try {
   const model = state.model = await load();
   document.title = byId("name").textContent = model.name;
   byId("about").textContent = `${model.about}; loaded in ${(performance.now() - begin).toFixed(0)} ms`;
+  if (model.kernels)
+    byId("about").append(element("details", {}, element("summary", {}, "kernels on the device"),
+      ...model.kernels.map(({ name, calls }) => element("div", {}, element("code", {}, name), ` ${calls} ${calls === 1 ? "call" : "calls"}`))));
   state.controls = model.inputs.map((tensor) => {
     const sizes = pictureOf(tensor);
     return sizes ? new PictureInput(tensor, sizes) : new NumbersInput(tensor, model.input(tensor.name).length);
@@ -259,7 +267,7 @@ try {
   byId("inputs").append(...state.controls.map((control) => control.element));
   byId("run").addEventListener("click", run);
   byId("run").disabled = false;
-  run();
+  await run();
 } catch (error) {
   byId("about").textContent = "";
   report(error);

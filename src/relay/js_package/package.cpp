@@ -6,12 +6,16 @@
 
 #include "relay/base/stable_hash.h"
 #include "relay/c_project/order.h"
+#include "relay/codegen/device_backend.h"
+#include "relay/js_package/gpu.h"
 #include "relay/js_package/module.h"
 
 namespace relay::js_package {
 
 // By cmake/js_package.cmake, from the files of this folder.
+extern const char shared_text[];
 extern const char glue_text[];
+extern const char gpu_text[];
 extern const char worker_text[];
 extern const char test_text[];
 extern const char page_text[];
@@ -59,6 +63,38 @@ const char* array_type(DType t) {
   }
 }
 
+// Parts of model.d.mts.
+constexpr const char* wasm_declarations = R"(  /** The number of threads that a run uses. */
+  readonly threads: number;
+  /** Ends the other threads; later runs use one. */
+  close(): void;
+)";
+constexpr const char* gpu_declarations = R"(  /** The device that runs all kernels. */
+  readonly device: { readonly vendor: string; readonly architecture: string; readonly description: string };
+  /** Names of the kernels, and how often a run calls each. */
+  readonly kernels: readonly { readonly name: string; readonly calls: number }[];
+  /** Gives the memory of the device back. */
+  close(): void;
+)";
+constexpr const char* wasm_load = R"(/**
+ * Loads the network. `module`: model.wasm, if it is not beside this file. `weights`: likewise model.weights, if weights
+ * are in a file of their own. `threads`: all cores by default, if the network was compiled for threads. Each call makes
+ * a network with memory of its own.
+ */
+export function load(options?: {
+  module?: Source | WebAssembly.Module;
+  weights?: Source;
+  threads?: number;
+}): Promise<Model>;
+)";
+constexpr const char* gpu_load = R"(/**
+ * Loads the network. `module`, `weights`: model.wgsl and model.weights, if they are not beside this file. `gpu`: the
+ * WebGPU to use, by default navigator.gpu. Each call makes a network with memory of its own. A ModelError if there is
+ * no device.
+ */
+export function load(options?: { module?: Source; weights?: Source; gpu?: unknown }): Promise<Model>;
+)";
+
 class Writer {
  public:
   Writer(const runtime::Program& graph, const Memory& memory, const c_project::Recording& recording,
@@ -80,23 +116,45 @@ class Writer {
       out.files["worker.mjs"] = worker_text;
     }
     out.files["model.wasm"] = std::move(linked.bytes);
-    out.files["model.mjs"] = filled(glue_text, "@DESCRIPTION@", description.dump(2));
-    out.files["model.d.mts"] = declarations();
-    out.files["package.json"] = manifest();
-    out.files["index.html"] = page_text;
-    out.files["demo.mjs"] = page_script_text;
-    add_test(out);
-    if (!module.weights.empty()) {
-      std::string& file = out.files["model.weights"] = identity;
-      file.resize(weights_header_bytes);
-      file += module.weights;
-    }
-    out.sizes = {module.weight_bytes, memory_.workspace_bytes, 0};
+    add_files(out, glue_text, description, module);
+    add_test(out, target_.has_fma ? fused_tolerance : 0.0);
     for (const Tensors& t : states_) out.sizes.state += bytes_of(f_.inputs[t.port]);
     return out;
   }
 
+  Result<Package> write(const codegen::WgslSource& source) {
+    name_tensors();
+    json description = describe();
+    const std::string identity = format("{:016x}", stable_hash(description.dump() + source.text));
+    const Module module = module_of(graph_, memory_, identity, true);
+    RELAY_RETURN_IF_ERROR(check_gpu_steps(module.program));
+    description["identity"] = identity;
+    description["weights"] = module.weights.size();
+    description["gpu"] = gpu_description(module.program, source.launches);
+    Package out;
+    out.files["model.wgsl"] = format("// {}\n{}", identity, source.text);
+    add_files(out, gpu_text, description, module);
+    add_test(out, fused_tolerance);
+    return out;
+  }
+
  private:
+  void add_files(Package& out, const char* glue, const json& description, const Module& module) const {
+    out.files["model.mjs"] = filled(filled(glue, "@SHARED@", shared_text), "@DESCRIPTION@", description.dump(2));
+    out.files["model.d.mts"] = declarations();
+    out.files["package.json"] = manifest();
+    out.files["index.html"] = page_text;
+    out.files["demo.mjs"] = page_script_text;
+    if (!module.weights.empty()) {
+      std::string& file = out.files["model.weights"] = description["identity"];
+      file.resize(weights_header_bytes);
+      file += module.weights;
+    }
+    out.sizes = {module.weight_bytes, memory_.workspace_bytes, 0};
+  }
+
+  bool is_for_gpus() const { return target_.triple == codegen::webgpu_triple; }
+
   int64_t bytes_of(uint32_t array) const { return memory_.plan.bytes[array]; }
 
   static json memory_of(const codegen::WasmMemory& memory, int64_t scratch_bytes) {
@@ -160,7 +218,7 @@ class Writer {
     out += format("export interface Outputs {{\n{}}}\n\n", members(outputs_, "", ""));
     out += "/** Values that each run replaces. */\n";
     out += format("export interface State {{\n{}}}\n\n", members(states_, "", ""));
-    return out + R"(export interface Tensor {
+    out += R"(export interface Tensor {
   readonly name: string;
   /** "float32"; float16 and bfloat16 are bits in a Uint16Array. */
   readonly dtype: string;
@@ -178,16 +236,12 @@ export class Model {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
   readonly state: readonly Tensor[];
-  /** The number of threads that a run uses. */
-  readonly threads: number;
-  /** Ends the other threads; later runs use one. */
-  close(): void;
-  /** Copies the inputs that are given, runs the network and returns copies of its outputs. */
-  run(inputs?: Inputs): Outputs;
+@ENGINE@  /** Copies the inputs that are given, runs the network and returns copies of its outputs. */
+  run(inputs?: Inputs): @OUTPUTS@;
   /** Copies inputs into the memory of the network. */
   set(inputs: Inputs): void;
   /** Runs the network on the memory of its inputs, without a copy. */
-  compute(): void;
+  compute(): @NOTHING@;
   /** The memory of an input: what is written there is what the next run reads. */
   input<Name extends keyof Inputs>(name: Name): Exclude<NonNullable<Inputs[Name]>, unknown[]>;
   /** The memory of an output: the next run overwrites it. */
@@ -200,32 +254,28 @@ export class Model {
 
 export type Source = string | URL | Response | ArrayBuffer | ArrayBufferView;
 
-/**
- * Loads the network. `module`: model.wasm, if it is not beside this file. `weights`: likewise model.weights, if weights
- * are in a file of their own. `threads`: all cores by default, if the network was compiled for threads. Each call makes
- * a network with memory of its own.
- */
-export function load(options?: {
-  module?: Source | WebAssembly.Module;
-  weights?: Source;
-  threads?: number;
-}): Promise<Model>;
-)";
+@LOAD@)";
+    const bool gpu = is_for_gpus();
+    out = filled(out, "@ENGINE@", gpu ? gpu_declarations : wasm_declarations);
+    out = filled(out, "@OUTPUTS@", gpu ? "Promise<Outputs>" : "Outputs");
+    out = filled(out, "@NOTHING@", gpu ? "Promise<void>" : "void");
+    return filled(out, "@LOAD@", gpu ? gpu_load : wasm_load);
   }
 
   std::string manifest() const {
-    json files = {"model.mjs", "model.d.mts", "model.wasm"};
-    if (options_.weights_file) files.push_back("model.weights");
+    const std::string code = is_for_gpus() ? "model.wgsl" : "model.wasm";
+    json files = {"model.mjs", "model.d.mts", code};
+    if (options_.weights_file || is_for_gpus()) files.push_back("model.weights");
     if (codegen::has_wasm_threads(target_)) files.push_back("worker.mjs");
     return json{{"name", options_.name},
                 {"version", "1.0.0"},
-                {"description",
-                 format("The network of {}, compiled to WebAssembly by Relay {}", options_.model, options_.version)},
+                {"description", format("The network of {}, compiled to {} by Relay {}", options_.model,
+                                       is_for_gpus() ? "WGSL" : "WebAssembly", options_.version)},
                 {"type", "module"},
                 {"main", "./model.mjs"},
                 {"types", "./model.d.mts"},
                 {"exports",
-                 {{".", {{"types", "./model.d.mts"}, {"default", "./model.mjs"}}}, {"./model.wasm", "./model.wasm"}}},
+                 {{".", {{"types", "./model.d.mts"}, {"default", "./model.mjs"}}}, {"./" + code, "./" + code}}},
                 {"files", files},
                 {"scripts", {{"test", "node test.mjs"}}},
                 {"engines", {{"node", ">=16.4"}}}}
@@ -234,7 +284,7 @@ export function load(options?: {
   }
 
   // test.mjs, and the recorded arrays in test_vectors.bin, each at a multiple of 8 bytes.
-  void add_test(Package& out) const {
+  void add_test(Package& out, double tolerance) const {
     std::string& bytes = out.files["test_vectors.bin"];
     auto put = [&](const Tensor& values) {
       bytes.resize((bytes.size() + 7) / 8 * 8);
@@ -249,7 +299,7 @@ export function load(options?: {
     for (const Tensors& t : outputs_) vectors["outputs"].push_back(put(recording_.outputs[t.port]));
     for (const Tensors& t : states_) vectors["newState"].push_back(put(recording_.outputs[*memory_.state[t.port]]));
     const std::string text = filled(test_text, "@VECTORS@", vectors.dump());
-    out.files["test.mjs"] = filled(text, "@TOLERANCE@", format("{}", target_.has_fma ? fused_tolerance : 0.0));
+    out.files["test.mjs"] = filled(text, "@TOLERANCE@", format("{}", tolerance));
   }
 
   const runtime::Program& graph_;
@@ -263,19 +313,36 @@ export function load(options?: {
 
 }  // namespace
 
-Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, std::string_view object,
-                      const c_project::Recording& recording, const Options& options, const TargetDesc& target) {
+// `code`: the object or the source of the kernels.
+template <class Code>
+static Result<Package> write_package(const runtime::Program& graph, std::span<const loop::Kernel> kernels,
+                                     const Code& code, const c_project::Recording& recording, const Options& options,
+                                     const TargetDesc& target) {
   std::vector<int64_t> scratch;
   for (const runtime::KernelEntry& kernel : graph.kernels) scratch.push_back(kernel.scratch_bytes);
   RELAY_ASSIGN(const Memory memory, c_project::place_arrays(graph, graph.graph(), scratch, {}));
   if (options.memory_limit == 0 || memory.workspace_bytes <= options.memory_limit)
-    return Writer(graph, memory, recording, options, target).write(object);
+    return Writer(graph, memory, recording, options, target).write(code);
   const runtime::Program ordered = c_project::in_order_of_least_peak(graph, memory, kernels, scratch);
   RELAY_ASSIGN(const Memory again, c_project::place_arrays(ordered, ordered.graph(), scratch, {}));
   if (again.workspace_bytes <= options.memory_limit)
-    return Writer(ordered, again, recording, options, target).write(object);
+    return Writer(ordered, again, recording, options, target).write(code);
   const bool is_better = again.workspace_bytes < memory.workspace_bytes;
   return c_project::over_limit(is_better ? ordered : graph, is_better ? again : memory, scratch, options.memory_limit);
+}
+
+Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, std::string_view object,
+                      const c_project::Recording& recording, const Options& options, const TargetDesc& target) {
+  return write_package(graph, kernels, object, recording, options, target);
+}
+
+Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels,
+                      const codegen::WgslSource& source, const c_project::Recording& recording, const Options& options,
+                      const TargetDesc& target) {
+  runtime::Program with_scratch = graph;  // of all threads, instead of one
+  for (size_t i = 0; i < source.launches.size(); ++i)
+    with_scratch.kernels[i].scratch_bytes = source.launches[i].scratch_bytes;
+  return write_package(with_scratch, kernels, source, recording, options, target);
 }
 
 }  // namespace relay::js_package

@@ -1,5 +1,5 @@
-// A whole network as a package for browsers and Node: a WebAssembly module, JavaScript around it with TypeScript
-// declarations, a demo page and a self-test. It needs no other package.
+// A whole network as a package for browsers and Node: a WebAssembly module or the kernels as WGSL, JavaScript around it
+// with TypeScript declarations, a demo page and a self-test. It needs no other package.
 //
 //   Package package = write(program, kernels, object, recording, options, target);
 //   package.files["model.wasm"], package.sizes.workspace
@@ -13,6 +13,7 @@
 #include <span>
 
 #include "relay/c_project/project.h"
+#include "relay/codegen/c/c_source.h"
 #include "relay/machine/target_desc.h"
 
 namespace relay::js_package {
@@ -39,5 +40,11 @@ bool is_package_name(const std::string& name);
 // would exceed its limit, the steps get the order that needs the least memory; out_of_memory if that is too much.
 Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, std::string_view object,
                       const c_project::Recording& recording, const Options& options, const TargetDesc& target);
+
+// The same for WebGPU: the kernels are WGSL, and the weights are always in a file of their own. not_supported for
+// graphs with state, checks of indices, steps that depend on values, and repeated steps.
+Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels,
+                      const codegen::WgslSource& source, const c_project::Recording& recording, const Options& options,
+                      const TargetDesc& target);
 
 }  // namespace relay::js_package

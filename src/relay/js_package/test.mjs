@@ -1,7 +1,4 @@
 // Runs the network on recorded inputs and compares its outputs with the recorded ones: npm test.
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-
 import { load } from "./model.mjs";
 
 const vectors = @VECTORS@;  // offsets in test_vectors.bin
@@ -22,14 +19,21 @@ function differences(tensor, got, want) {
   return count;
 }
 
+const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
+
+async function recordedBytes() {
+  const url = new URL("test_vectors.bin", import.meta.url);
+  return isNode ? (await import("node:fs/promises")).readFile(url) : new Uint8Array(await (await fetch(url)).arrayBuffer());
+}
+
 /** Lines about outputs that differ; none if all are right. */
 export async function selfTest() {
-  const recorded = await readFile(new URL("test_vectors.bin", import.meta.url));
+  const recorded = await recordedBytes();
   const vector = (view, at) => new view.constructor(recorded.buffer.slice(recorded.byteOffset + at, recorded.byteOffset + at + view.byteLength));
   const model = await load();
   model.inputs.forEach(({ name }, i) => model.input(name).set(vector(model.input(name), vectors.inputs[i])));
   model.state.forEach(({ name }, i) => model.stateOf(name).set(vector(model.stateOf(name), vectors.state[i])));
-  model.compute();
+  await model.compute();
   const compare = (tensors, view, expected) => tensors.flatMap((tensor, i) => {
     const got = view(tensor.name), count = differences(tensor, got, vector(got, expected[i]));
     return count === 0 ? [] : [`${tensor.name}: ${count} of ${got.length} values differ`];
@@ -38,7 +42,7 @@ export async function selfTest() {
   return [...compare(model.outputs, (name) => model.output(name), vectors.outputs), ...compare(model.state, (name) => model.stateOf(name), vectors.newState)];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (isNode && process.argv[1] === (await import("node:url")).fileURLToPath(import.meta.url)) {
   const problems = await selfTest();
   console.log(problems.length === 0 ? "ok, all outputs are equal to the recorded ones" : problems.join("\n"));
   process.exitCode = problems.length === 0 ? 0 : 1;

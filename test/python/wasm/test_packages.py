@@ -178,7 +178,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path):
             [],
             "has one straight line of kernels, but the program has control flow",
         ),
-        (TAKE, ["--target", "haswell"], "is compiled for WebAssembly, but the target is haswell"),
+        (TAKE, ["--target", "haswell"], "is compiled for WebAssembly or WebGPU, but the target is haswell"),
         (TAKE, ["--name", "No Name"], "'No Name' cannot be the name of a package"),
         (TAKE, ["--library-math"], "--library-math applies to C projects"),
     ],

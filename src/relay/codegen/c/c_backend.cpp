@@ -53,7 +53,49 @@ class OpenClBackend : public DeviceBackend {
   const bool has_double_, has_fine_tasks_;
 };
 
+class WebGpuBackend : public DeviceBackend {
+ public:
+  WebGpuBackend() : DeviceBackend(webgpu_triple, wgsl.name) {}
+
+  Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
+                           CodeForm form) override {
+    if (form != CodeForm::Artifact) return DeviceBackend::emit(kernels, functions, form);
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "programs for WebGPU run in browsers, and not from an artifact",
+                      {},
+                      {},
+                      {},
+                      "write a package, with --emit webgpu and a folder"};
+  }
+
+ protected:
+  Result<std::string> text_of(std::span<const loop::Kernel> kernels) const override {
+    return wgsl_source(kernels).text;
+  }
+  Status check_kernel(const loop::Kernel& kernel) const override {
+    const std::optional<std::string> problem = wgsl_problem(kernel);
+    if (!problem) return ok();
+    return Diagnostic{
+        DiagnosticKind::not_supported,
+        format("kernel `{}` cannot be written for WebGPU: {}", kernel.name, *problem),
+        {},
+        {},
+        {},
+        "WGSL has float32, int32 and uint32, and sizes must be constant (--shape): change the model, or write a "
+        "package with --emit wasm"};
+  }
+};
+
 }  // namespace
+
+bool is_text_target(const TargetDesc& target) {
+  return target.triple == webgpu_triple || device_kind(target) == "opencl";
+}
+
+std::unique_ptr<Backend> text_backend(const TargetDesc& target) {
+  if (target.triple == webgpu_triple) return std::make_unique<WebGpuBackend>();
+  return device_kind(target) == "opencl" ? opencl_backend(target) : c99_backend();
+}
 
 std::unique_ptr<Backend> c99_backend() { return std::make_unique<C99Backend>(); }
 std::unique_ptr<Backend> opencl_backend(const TargetDesc& target) { return std::make_unique<OpenClBackend>(target); }

@@ -6,6 +6,7 @@
 namespace relay::codegen {
 
 using scalar::BinaryOp;
+using scalar::Expr;
 using scalar::Kind;
 using scalar::UnaryOp;
 
@@ -24,6 +25,18 @@ CKernelWriter::Text CKernelWriter::call(const std::string& function, std::initia
   }
   out.text += ")";
   return out;
+}
+
+CKernelWriter::Text CKernelWriter::converted(const std::string& type, const Text& a) const {
+  if (form_.dialect->names_first) return {format("{}({})", type, a.text), Atom, a.depth + 1};
+  return {format("({}){}", type, in(a, Atom)), Prefix, a.depth + 1};
+}
+
+// Chooses between two values, which are both computed in WGSL.
+CKernelWriter::Text CKernelWriter::chosen(const Text& condition, const Text& yes, const Text& no) const {
+  const int depth = std::max({condition.depth, yes.depth, no.depth}) + 1;
+  if (form_.dialect->names_first) return {format("select({}, {}, {})", no.text, yes.text, condition.text), Atom, depth};
+  return {format("({} ? {} : {})", in(condition, Disjunction), in(yes, Disjunction), in(no, Disjunction)), Atom, depth};
 }
 
 CKernelWriter::Text CKernelWriter::infix(const char* symbol, const Text& a, const Text& b, Binding binding,
@@ -57,7 +70,7 @@ CKernelWriter::Text CKernelWriter::value(const Expr& e) {
 
 CKernelWriter::Text CKernelWriter::named(const Expr& e, const Text& text) {
   const std::string name = unique("t");
-  line(format("const {} {} = {};", type_of(e), name, text.text));
+  line(form_.dialect->constant(type_of(e), name, text.text));
   blocks_.back().known[e.get()] = name;
   return {name};
 }
@@ -79,16 +92,17 @@ CKernelWriter::Text CKernelWriter::compute(const Expr& e) {
 
 CKernelWriter::Text CKernelWriter::constant(const Expr& e) {
   const DType t = e->dtype;
+  const Dialect& d = *form_.dialect;
   if (t.is_float()) {
     const double v = e->kind == Kind::Int ? static_cast<double>(e->ivalue) : e->fvalue;
-    if (std::isnan(v)) return {"NAN"};
-    if (std::isinf(v)) return v > 0 ? Text{"INFINITY"} : Text{"-INFINITY", Prefix};
+    if (std::isnan(v)) return {d.nan};
+    if (std::isinf(v)) return v > 0 ? Text{d.infinity} : Text{format("-{}", d.infinity), Prefix};
     std::string text = t.bits == 64 ? format("{}", v) : format("{}", static_cast<float>(v));
     if (text.find_first_of(".e") == std::string::npos) text += ".0";
     return {text + (t.bits == 64 ? "" : "f"), std::signbit(v) ? Prefix : Atom};
   }
   const int64_t v = e->ivalue;
-  const Dialect& d = *form_.dialect;
+  if (t.is_bool()) return v == 0 ? Text{d.no} : Text{d.yes};
   if (t == DType::uint64() && v < 0) return {format("{}{}{}", d.uint64_begin, static_cast<uint64_t>(v), d.uint64_end)};
   if (v == INT64_MIN) return {d.least[3]};
   if (t == DType::int32() && v == INT32_MIN) return {d.least[2]};
@@ -108,12 +122,12 @@ CKernelWriter::Text CKernelWriter::float_unary(const Expr& e) {
   };
   switch (e->unary) {
     case UnaryOp::Neg: return {"-" + in(a, Atom), Prefix, a.depth + 1};
-    case UnaryOp::Abs: return function("fabs");
+    case UnaryOp::Abs: return function(form_.dialect->abs);
     case UnaryOp::Sign: return call(helpers_.unary(UnaryOp::Sign, is_half(t) ? DType::float32() : t), {a});
     case UnaryOp::Rsqrt:
       return rounded({format("{} / {}", t.bits == 64 ? "1.0" : "1.0f", function("sqrt").text), Product, a.depth + 2},
                      t);
-    case UnaryOp::Round: return function("rint");
+    case UnaryOp::Round: return function(form_.dialect->rint);
     case UnaryOp::Rounded: return a;
     case UnaryOp::Exp:
     case UnaryOp::Expm1:
@@ -138,9 +152,10 @@ CKernelWriter::Text CKernelWriter::float_unary(const Expr& e) {
 CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
   const DType t = e->args[0]->dtype;
   if (e->unary == UnaryOp::IsNan || e->unary == UnaryOp::IsInf) {
-    if (!t.is_float()) return {"0"};
-    Text test = call(e->unary == UnaryOp::IsNan ? "isnan" : "isinf", {value(e->args[0])});
-    return {test.text + " != 0", Comparison, test.depth};
+    if (!t.is_float()) return {form_.dialect->no};
+    const Text a = value(e->args[0]);
+    std::string test = e->unary == UnaryOp::IsNan ? form_.dialect->is_nan : form_.dialect->is_inf;
+    return {test.replace(test.find("$A"), 2, a.text), Comparison, a.depth + 1};
   }
   if (t.is_float()) return float_unary(e);
   const Text a = value(e->args[0]);
@@ -150,9 +165,10 @@ CKernelWriter::Text CKernelWriter::unary(const Expr& e) {
     case UnaryOp::Not: return {"!" + in(a, Atom), Prefix, depth};
     case UnaryOp::BitNot:
       return t.is_bool() ? Text{"!" + in(a, Atom), Prefix, depth}
-                         : Text{format("({})~{}", type, in(a, Atom)), Prefix, depth};
+                         : converted(type, {"~" + in(a, Atom), Prefix, a.depth});
     case UnaryOp::Neg:
       if (e->index && (narrow_ || is_index(e))) return {"-" + in(a, Atom), Prefix, depth};
+      if (wraps(t)) return {"-" + in(a, Atom), Prefix, depth};
       return {format("({})(0 - ({}){})", type, unsigned_type(std::max<int>(t.bits, 32)), in(a, Atom)), Prefix, depth};
     case UnaryOp::Abs: return t.code == DType::Code::Int ? call(helpers_.unary(UnaryOp::Abs, computed_in(e)), {a}) : a;
     case UnaryOp::Sign: return t.is_bool() ? a : call(helpers_.unary(UnaryOp::Sign, computed_in(e)), {a});
@@ -186,7 +202,7 @@ CKernelWriter::Text CKernelWriter::arithmetic(const Expr& e) {
   const Binding binding = product ? Product : Sum;
   if (t.is_bool())
     return infix(product ? "&&" : "||", a, b, product ? Conjunction : Disjunction, Comparison, Comparison);
-  if (t.is_float() || (t == DType::int64() && e->index && (narrow_ || is_index(e))))
+  if (t.is_float() || wraps(t) || (t == DType::int64() && e->index && (narrow_ || is_index(e))))
     return rounded(infix(symbol, a, b, binding, binding, product ? Prefix : Product), t);
   const std::string wide = unsigned_type(std::max<int>(t.bits, 32));
   return {format("({0})(({1}){2} {3} ({1}){4})", value_type(t), wide, in(a, Atom), symbol, in(b, Atom)), Prefix,
@@ -210,8 +226,8 @@ CKernelWriter::Text CKernelWriter::binary(const Expr& e) {
     case BinaryOp::BitOr:
     case BinaryOp::BitXor: {
       const char* symbol = op == BinaryOp::BitAnd ? "&" : op == BinaryOp::BitOr ? "|" : "^";
-      return {format("({})({} {} {})", value_type(t), in(a, Atom), symbol, in(b, Atom)), Prefix,
-              std::max(a.depth, b.depth) + 2};
+      return converted(value_type(t), {format("{} {} {}", in(a, Atom), symbol, in(b, Atom)), Disjunction,
+                                       std::max(a.depth, b.depth) + 1});
     }
     default: break;
   }
@@ -235,11 +251,9 @@ CKernelWriter::Text CKernelWriter::select(const Expr& e) {
     before[i] = std::move(blocks_.back().lines);
     blocks_.pop_back();
   }
-  if (before[0].empty() && before[1].empty())
-    return {format("({} ? {} : {})", in(condition, Disjunction), in(side[0], Disjunction), in(side[1], Disjunction)),
-            Atom, std::max({condition.depth, side[0].depth, side[1].depth}) + 1};
+  if (before[0].empty() && before[1].empty()) return chosen(condition, side[0], side[1]);
   const std::string name = unique("t");
-  line(format("{} {};", type_of(e), name));
+  line(form_.dialect->variable(type_of(e), name));
   line(format("if ({}) {{", condition.text));
   for (int i = 0; i < 2; ++i) {
     lines() += before[i];
@@ -297,20 +311,21 @@ CKernelWriter::Text CKernelWriter::cast(const Expr& e) {
   }
   if (from.is_float() && !to.is_float()) return call(helpers_.to_integer(to, from), {a});
   if (narrow_ && scalar::is_relabel(e) && e->index != e->args[0]->index && !scalar::is_int(e->args[0]))
-    return {format("({}){}", type_of(e), in(a, Atom)), Prefix, a.depth + 1};
+    return converted(type_of(e), a);
   if (type == value_type(from)) return a;
-  return {format("({}){}", type, in(a, Atom)), Prefix, a.depth + 1};
+  return converted(type, a);
 }
 
 CKernelWriter::Text CKernelWriter::reinterpret(const Expr& e) {
   const DType from = e->args[0]->dtype, to = e->dtype;
   const Text a = value(e->args[0]);
-  if (from.is_float() == to.is_float()) return {format("({}){}", value_type(to), in(a, Atom)), Prefix, a.depth + 1};
+  if (from.is_float() == to.is_float()) return converted(value_type(to), a);
   if (from.is_float()) {
     const Text bits = call(is_half(from) ? helpers_.store(from) : helpers_.bits_of(from), {a});
-    return {format("({}){}", value_type(to), bits.text), Prefix, bits.depth};
+    return converted(value_type(to), {bits.text, Atom, bits.depth - 1});
   }
-  const Text bits{format("({}){}", unsigned_type(to.bits), in(a, Atom)), Prefix, a.depth};
+  Text bits = converted(unsigned_type(to.bits), a);
+  bits.depth = a.depth;
   return call(is_half(to) ? helpers_.load(to) : helpers_.from_bits(to), {bits});
 }
 
@@ -319,12 +334,26 @@ std::string CKernelWriter::element(const loop::Buffer& buffer, const scalar::Exp
   const Expr flat = flat_index_of(buffer, indices);
   kept_.push_back(flat);
   used_.insert(&buffer);
-  return format("{}[{}]", names_.at(&buffer), top(flat));
+  const std::string& name = names_.at(&buffer);
+  if (!is_in_memory(buffer)) return format("{}[{}]", name, top(flat));
+  const std::string at =
+      scalar::is_int(scalar::simplify(flat), 0) ? name : format("{} + {}", name, in(value(flat), Sum));
+  return format("{}[{}]", form_.dialect->memory, at);
+}
+
+bool CKernelWriter::is_in_memory(const loop::Buffer& buffer) const {
+  return *form_.dialect->memory && (buffer.scope == loop::Scope::Param || buffer.scope == loop::Scope::Scratch);
+}
+
+std::string CKernelWriter::as_word(const std::string& to, const std::string& from, const std::string& text) {
+  return to == from ? text : format("bitcast<{}>({})", to, text);
 }
 
 CKernelWriter::Text CKernelWriter::load(const Expr& e) {
   const loop::Buffer& buffer = static_cast<const loop::Buffer&>(*e->source);
-  const Text text{element(buffer, e->args), Atom, 1};
+  Text text{element(buffer, e->args), Atom, 1};
+  if (is_in_memory(buffer))
+    text.text = as_word(stored_type(buffer.dtype), form_.dialect->integer(false, 32), text.text);
   if (is_half(buffer.dtype)) return call(helpers_.load(buffer.dtype), {text});
   if (buffer.dtype.is_bool()) return {text.text + " != 0", Comparison, 1};
   return text;

@@ -16,11 +16,12 @@ static std::string suffix(DType t) {
   return format("{}{}", code, t.bits);
 }
 
-// `text` with $T, $U, $R and $f replaced (dialect.h).
+// `text` with $T, $U, $R, $W and $f replaced (dialect.h).
 std::string CHelpers::filled(std::string text, DType t, const std::string& result) const {
   const std::string type = dialect_.value_type(t), wide = dialect_.integer(false, std::max<int>(t.bits, 32));
   const std::string end = t == DType::float64() ? "" : dialect_.float_end;
-  for (const auto& [mark, value] : {std::pair{"$T", type}, {"$U", wide}, {"$f", end}, {"$R", result}})
+  const std::string bits = format("{}", t.bits);
+  for (const auto& [mark, value] : {std::pair{"$T", type}, {"$U", wide}, {"$f", end}, {"$R", result}, {"$W", bits}})
     for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, 2, value);
   return text;
 }
@@ -32,72 +33,16 @@ std::string CHelpers::add(const std::string& name, const std::string& text) {
   return name;
 }
 
-static const char* float_body(BinaryOp op) {
-  switch (op) {
-    case BinaryOp::Min: return "return isnan(a) ? a : a < b ? a : b;";
-    case BinaryOp::Max: return "return isnan(a) ? a : a > b ? a : b;";
-    case BinaryOp::FloorDiv:
-      return "if (b == 0) return a / b; double r = fmod(a, b), q = rint((a - r) / b); "
-             "if (r != 0 && (r < 0) != (b < 0)) q -= 1; return ($T)(q == 0 ? copysign(0.0, (double)(a / b)) : q);";
-    case BinaryOp::FloorMod: return "$T r = fmod$f(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;";
-    case BinaryOp::TruncDiv: return "return trunc$f(a / b);";
-    case BinaryOp::TruncMod: return "return fmod$f(a, b);";
-    case BinaryOp::Pow: return "return pow$f(a, b);";
-    default: return nullptr;
-  }
-}
-
-// Signed division of the least number by -1 wraps around.
-static const char* integer_body(BinaryOp op, bool is_signed) {
-  switch (op) {
-    case BinaryOp::Min: return "return a < b ? a : b;";
-    case BinaryOp::Max: return "return a < b ? b : a;";
-    case BinaryOp::FloorDiv:
-      return is_signed ? "if (b == 0) return 0; if (b == -1) return ($T)(0 - ($U)a); "
-                         "return ($T)(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));"
-                       : "return b == 0 ? 0 : ($T)(a / b);";
-    case BinaryOp::FloorMod:
-      return is_signed ? "if (b == 0 || b == -1) return 0; $T r = ($T)(a % b); "
-                         "return ($T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);"
-                       : "return b == 0 ? 0 : ($T)(a % b);";
-    case BinaryOp::TruncDiv:
-      return is_signed ? "if (b == 0) return 0; if (b == -1) return ($T)(0 - ($U)a); return ($T)(a / b);"
-                       : "return b == 0 ? 0 : ($T)(a / b);";
-    case BinaryOp::TruncMod:
-      return is_signed ? "return b == 0 || b == -1 ? 0 : ($T)(a % b);" : "return b == 0 ? 0 : ($T)(a % b);";
-    case BinaryOp::Pow:
-      return is_signed ? "if (b < 0) return ($T)(a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0); "
-                         "$U r = 1, p = ($U)a; for ($U e = ($U)b; e; e >>= 1, p *= p) if (e & 1) r *= p; return ($T)r;"
-                       : "$U r = 1, p = a; for ($U e = b; e; e >>= 1, p *= p) if (e & 1) r *= p; return ($T)r;";
-    default: return nullptr;
-  }
-}
-
 std::string CHelpers::binary(BinaryOp op, DType t) {
   const std::string name = format("relay_{}_{}", scalar::name(op), suffix(t));
-  const bool is_signed = t.code == DType::Code::Int;
-  std::string body;
-  if (op == BinaryOp::Shl || op == BinaryOp::Shr) {
-    const std::string inside = is_signed ? format("b >= 0 && b < {}", t.bits) : format("b < {}", t.bits);
-    body = op == BinaryOp::Shl ? format("return {} ? ($T)(($U)a << b) : 0;", inside)
-           : is_signed         ? format("return ($T)({} ? (a < 0 ? ~(~a >> b) : a >> b) : a < 0 ? -1 : 0);", inside)
-                               : format("return {} ? ($T)(a >> b) : 0;", inside);
-  } else {
-    const char* found = t.is_float() ? float_body(op) : integer_body(op, is_signed);
-    RELAY_CHECK(found, "no helper for {} of {}", scalar::name(op), t.str());
-    body = found;
-  }
-  return add(name, filled(format("static inline $T {}($T a, $T b) {{ {} }}\n", name, body), t));
+  const char* const body = dialect_.binary_body(op, t);
+  RELAY_CHECK(body, "no helper for {} of {}", scalar::name(op), t.str());
+  return add(name, filled(dialect_.function("$T", name, "$T", {"a", "b"}, format(" {} ", body)), t));
 }
 
 std::string CHelpers::unary(UnaryOp op, DType t) {
   const std::string name = format("relay_{}_{}", scalar::name(op), suffix(t));
-  const bool is_signed = t.code == DType::Code::Int;
-  const char* body = t.is_float()         ? "return isnan(a) ? a : a > 0 ? 1 : a < 0 ? -1 : a;"
-                     : op == UnaryOp::Abs ? "return a < 0 ? ($T)(0 - ($U)a) : a;"
-                     : is_signed          ? "return ($T)((a > 0) - (a < 0));"
-                                          : "return ($T)(a != 0);";
-  return add(name, filled(format("static inline $T {}($T a) {{ {} }}\n", name, body), t));
+  return add(name, filled(dialect_.function("$T", name, "$T", {"a"}, format(" {} ", dialect_.unary_body(op, t))), t));
 }
 
 std::string CHelpers::to_integer(DType t, DType from) {
@@ -111,26 +56,25 @@ std::string CHelpers::to_integer(DType t, DType from) {
                                     {"$E", format("{}", is_signed ? t.bits - 1 : t.bits)}})
     for (size_t from_here; (from_here = body.find(mark)) != std::string::npos;) body.replace(from_here, 2, value);
   const bool lines = body[0] == '\n';
-  return add(name,
-             filled(format("static inline $R {}($T v) {{{}{}{}}}\n", name, lines ? "" : " ", body, lines ? "" : " "),
-                    taken, dialect_.value_type(t)));
+  return add(name, filled(dialect_.function("$R", name, "$T", {"v"}, lines ? body : format(" {} ", body)), taken,
+                          dialect_.value_type(t)));
 }
 
 std::string CHelpers::bits_of(DType t) {
   const std::string name = format("relay_bits_of_{}", suffix(t));
-  return add(name, filled(format("static inline $R {}($T v) {{ {} }}\n", name, dialect_.bits_of), t,
+  return add(name, filled(dialect_.function("$R", name, "$T", {"v"}, format(" {} ", dialect_.bits_of)), t,
                           dialect_.integer(false, t.bits)));
 }
 
 std::string CHelpers::from_bits(DType t) {
   const std::string name = format("relay_{}_of_bits", suffix(t));
-  return add(name, filled(format("static inline $R {}($U b) {{ {} }}\n", name, dialect_.from_bits), t,
+  return add(name, filled(dialect_.function("$R", name, "$U", {"b"}, format(" {} ", dialect_.from_bits)), t,
                           dialect_.value_type(t)));
 }
 
 std::string CHelpers::multiply_add(DType t) {
   const std::string name = format("relay_multiply_add_{}", suffix(t));
-  return add(name, filled(format("static inline $T {}($T a, $T b, $T c) {{{}}}\n", name, dialect_.multiply_add), t));
+  return add(name, filled(dialect_.function("$T", name, "$T", {"a", "b", "c"}, dialect_.multiply_add), t));
 }
 
 // A number of less than 22 bits is rounded by the addition of 1.5 * 2^23, whose last bit is worth 1.

@@ -40,7 +40,8 @@ std::string CKernelWriter::run() {
   blocks_.pop_back();
   switch (form_.entry) {
     case CKernelForm::Entry::Static: return static_function(task, body);
-    case CKernelForm::Entry::WorkItems: return entry_of_work_items(task, body);
+    case CKernelForm::Entry::WorkItems:
+      return *form_.dialect->memory ? entry_in_memory(task, body) : entry_of_work_items(task, body);
     case CKernelForm::Entry::Pointers: break;
   }
   return called_by_pointer(task, body);
@@ -162,7 +163,7 @@ void CKernelWriter::stmt(const Stmt& s) {
       statement_begins({s->min, end});
       const std::string first = top(s->min), last = in(value(end), Sum);
       const std::string var = names_[s->var.get()] = unique(s->var->name);
-      line(format("for ({3} {0} = {1}; {0} < {2}; ++{0}) {{", var, first, last, index_type()));
+      line(form_.dialect->loop(index_type(), var, first, last));
       nested(s->body[0]);
       line("}");
       used_names_.erase(var);
@@ -202,7 +203,7 @@ void CKernelWriter::let(const Stmt& s) {
   stmt(s->body[0]);
   const std::string body = std::move(lines());
   blocks_.pop_back();
-  if (used_.count(s->var.get())) line(format("const {} {} = {};", type_of(s->value), var, text));
+  if (used_.count(s->var.get())) line(form_.dialect->constant(type_of(s->value), var, text));
   lines() += body;
 }
 
@@ -219,7 +220,8 @@ void CKernelWriter::store(const Stmt& s) {
   std::string text = top(s->value);
   const DType t = s->buffer->dtype;
   if (is_half(t)) text = format("{}({})", helpers_.store(t), text);
-  if (t.is_bool()) text = format("({})({})", stored_type(t), text);
+  if (t.is_bool()) text = converted(stored_type(t), {text, Disjunction}).text;
+  if (is_in_memory(*s->buffer)) text = as_word(form_.dialect->integer(false, 32), stored_type(t), text);
   const std::string to = element(*s->buffer, s->indices);
   if (to != text) line(format("{} = {};", to, text));  // clang warns of a variable that is assigned to itself
   if (s->condition) {
@@ -239,16 +241,23 @@ void CKernelWriter::alloc(const Stmt& s) {
   names_[&b] = name;
   const std::string type = stored_type(b.dtype);
   const int64_t before = scratch_used_;
-  if (b.scope == Scope::Scratch) {
+  if (b.scope == Scope::Scratch && is_in_memory(b)) {
+    constexpr int64_t word_bytes = 4;
+    line(form_.dialect->constant(index_type(), name, format("scratch + {}", before / word_bytes)));
+    scratch_used_ += (elements * word_bytes + 63) / 64 * 64;
+    scratch_most_ = std::max(scratch_most_, scratch_used_);
+  } else if (b.scope == Scope::Scratch) {
     const bool is_item = form_.entry == CKernelForm::Entry::WorkItems;
     const std::string to = is_item ? form_.dialect->array_space + type : type;
     line(format("{0} *const {1} = ({0} *){2}scratch + {3});", to, name, is_item ? "(" : "(void *)((char *)", before));
     scratch_used_ += (elements * b.dtype.bytes() + 63) / 64 * 64;
     scratch_most_ = std::max(scratch_most_, scratch_used_);
   } else if (b.scope == Scope::Shared) {
-    shared_ += format("  {}{} {}[{}];\n", form_.dialect->shared_space, type, name, elements);
+    const Dialect& d = *form_.dialect;
+    if (d.names_first) names_[&b] = name = format("{}_{}", c_name(kernel_.name), name);  // for the whole module
+    shared_ += format("{}{}\n", d.names_first ? "" : "  ", d.array(type, name, elements, d.shared_space));
   } else {
-    line(format("{} {}[{}];", type, name, std::max<int64_t>(elements, 1)));
+    line(form_.dialect->array(type, name, std::max<int64_t>(elements, 1)));
   }
   stmt(s->body[0]);
   scratch_used_ = before;

@@ -68,6 +68,7 @@ class CKernelWriter {
   std::string static_function(const std::string& task, const std::string& body);
   std::string called_by_pointer(const std::string& task, const std::string& body);
   std::string entry_of_work_items(const std::string& task, const std::string& body);
+  std::string entry_in_memory(const std::string& task, const std::string& body);
   // The loop of a work-item, or of a block of them, over its tasks.
   std::string items_loop(const std::string& first, const std::string& last, const std::string& task,
                          const std::string& body);
@@ -117,6 +118,12 @@ class CKernelWriter {
   std::string unsigned_type(int bits) const { return form_.dialect->integer(false, bits); }
   bool is_index(const Expr& e);  // integer arithmetic without loads, which never overflows
   Text named(const Expr& e, const Text& text);
+  Text converted(const std::string& type, const Text& a) const;
+  Text chosen(const Text& condition, const Text& yes, const Text& no) const;
+  bool wraps(DType t) const { return form_.dialect->integers_wrap && t.bits == 32; }
+  bool is_in_memory(const loop::Buffer& buffer) const;  // of a dialect without pointers
+  // A value of type `from` that is `to` in memory, or the other way round.
+  static std::string as_word(const std::string& to, const std::string& from, const std::string& text);
 
   const loop::Kernel& kernel_;
   CHelpers& helpers_;

@@ -8,6 +8,7 @@
 // division by zero is 0, float16 is rounded after each operation; exp, tanh and similar functions are the C library's.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,31 @@ std::string c_source(std::span<const loop::Kernel> kernels);
 //
 // `fine_tasks`: the loops of a task are spread over work-items (loop::spread), as GPUs need it.
 std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks);
+
+// Kernels as WGSL, the language of WebGPU. Each is an entry point over all of its tasks, kernel_NAME. The arrays of all
+// kernels are parts of one buffer, `memory`; the constants relay_array_0, relay_array_1, ... of a pipeline are the
+// first words of the kernel's arrays, and relay_scratch is that of its scratch memory. Values are those of the CPU as
+// far as WGSL states them: an implementation may fuse and reorder operations, and may assume that there is no NaN or
+// infinity.
+//
+// A line with `wgsl_mark` and the name of its entry stands in front of each kernel: the text before the first one and
+// that of a kernel make a module, which is faster to compile than one of all kernels.
+inline constexpr const char* wgsl_mark = "// --- ";
+struct WgslLaunch {
+  std::string entry;
+  int64_t groups = 0;         // workgroups that run all tasks; fewer do, too
+  int64_t scratch_bytes = 0;  // of all threads
+};
+struct WgslSource {
+  std::string text;
+  std::vector<WgslLaunch> launches;  // by kernel
+};
+// The most workgroups in one dimension that every device has, and bytes of scratch memory that a kernel should have.
+inline constexpr int64_t most_wgsl_groups = 65535, most_wgsl_scratch = 32 << 20;
+// `kernels`: without wgsl_problem().
+WgslSource wgsl_source(std::span<const loop::Kernel> kernels);
+// The reason why a kernel cannot be written in WGSL; unset if it can.
+std::optional<std::string> wgsl_problem(const loop::Kernel& kernel);
 
 // --- functions of a program (relay/c_project) ------------------------------------------------------------------------
 // Each kernel is a static function over all of its tasks: its arrays as typed pointers, then its shape variables, then,

@@ -45,13 +45,19 @@ bool CKernelWriter::alloc_tile(const Stmt& s) {
   });
   if (!constant) return false;
   Tile tile;
+  const Dialect& d = *form_.dialect;
+  const std::string type = d.stored_type(b.dtype);
   std::vector<std::string> declared;
   const char* zero = !b.dtype.is_float() ? "0" : b.dtype.bits == 64 ? "0.0" : "0.0f";
   for (int64_t element : reads) {
     tile[element] = unique(format("{}_{}", b.name, element));
-    declared.push_back(format("{} = {}", tile[element], is_half(b.dtype) ? "0" : zero));
+    const std::string first = is_half(b.dtype) ? "0" : zero;
+    if (d.names_first)
+      line(d.variable(type, tile[element], first));
+    else
+      declared.push_back(format("{} = {}", tile[element], first));
   }
-  if (!declared.empty()) line(format("{} {};", form_.dialect->stored_type(b.dtype), join(declared, ", ")));
+  if (!declared.empty()) line(d.variable(type, format("{}", join(declared, ", "))));
   std::swap(tiles_[&b], tile);
   stmt(s->body[0]);
   tiles_.erase(&b);

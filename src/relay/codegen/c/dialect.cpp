@@ -1,16 +1,112 @@
 #include "relay/codegen/c/dialect.h"
 
+#include "relay/base/text.h"
+
 namespace relay::codegen {
 
+using scalar::BinaryOp;
+using scalar::UnaryOp;
+
 std::string Dialect::value_type(DType t) const {
-  if (t.is_bool()) return "int";
-  if (t.is_float()) return t.bits == 64 ? "double" : "float";
+  if (t.is_bool()) return bool_type;
+  if (t.is_float()) return t.bits == 64 ? double_type : float_type;
   return integer(t.code == DType::Code::Int && !t.is_storage(), t.bits);
 }
 
 std::string Dialect::stored_type(DType t) const {
   if (t.is_bool()) return integer(false, 8);
   return is_half(t) ? integer(false, 16) : value_type(t);
+}
+
+std::string Dialect::declared(const std::string& type, const std::string& name) const {
+  return names_first ? format("{}: {}", name, type) : format("{} {}", type, name);
+}
+
+std::string Dialect::constant(const std::string& type, const std::string& name, const std::string& value) const {
+  return format("{} {} = {};", names_first ? "let" : "const", declared(type, name), value);
+}
+
+std::string Dialect::variable(const std::string& type, const std::string& name, const std::string& value) const {
+  return format("{}{}{}{};", names_first ? "var " : "", declared(type, name), value.empty() ? "" : " = ", value);
+}
+
+std::string Dialect::array(const std::string& type, const std::string& name, int64_t elements,
+                           const std::string& space) const {
+  return names_first ? format("var{} {}: array<{}, {}>;", space, name, type, elements)
+                     : format("{}{} {}[{}];", space, type, name, elements);
+}
+
+std::string Dialect::loop(const std::string& type, const std::string& name, const std::string& first,
+                          const std::string& last, const std::string& step) const {
+  const std::string next = !step.empty() ? format("{} += {}", name, step) : names_first ? name + "++" : "++" + name;
+  return format("for ({}{} = {}; {} < {}; {}) {{", names_first ? "var " : "", declared(type, name), first, name, last,
+                next);
+}
+
+std::string Dialect::function(const std::string& result, const std::string& name, const std::string& type,
+                              const std::vector<std::string>& parameters, const std::string& body) const {
+  std::vector<std::string> all;
+  for (const std::string& parameter : parameters) all.push_back(declared(type, parameter));
+  return names_first ? format("fn {}({}) -> {} {{{}}}\n", name, join(all, ", "), result, body)
+                     : format("static inline {} {}({}) {{{}}}\n", result, name, join(all, ", "), body);
+}
+
+// Bodies of functions in C99 and OpenCL C.
+static const char* float_body(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::Min: return "return isnan(a) ? a : a < b ? a : b;";
+    case BinaryOp::Max: return "return isnan(a) ? a : a > b ? a : b;";
+    case BinaryOp::FloorDiv:
+      return "if (b == 0) return a / b; double r = fmod(a, b), q = rint((a - r) / b); "
+             "if (r != 0 && (r < 0) != (b < 0)) q -= 1; return ($T)(q == 0 ? copysign(0.0, (double)(a / b)) : q);";
+    case BinaryOp::FloorMod: return "$T r = fmod$f(a, b); return r != 0 && (r < 0) != (b < 0) ? r + b : r;";
+    case BinaryOp::TruncDiv: return "return trunc$f(a / b);";
+    case BinaryOp::TruncMod: return "return fmod$f(a, b);";
+    case BinaryOp::Pow: return "return pow$f(a, b);";
+    default: return nullptr;
+  }
+}
+
+// Signed division of the least number by -1 wraps around.
+static const char* integer_body(BinaryOp op, bool is_signed) {
+  switch (op) {
+    case BinaryOp::Shl:
+      return is_signed ? "return b >= 0 && b < $W ? ($T)(($U)a << b) : 0;" : "return b < $W ? ($T)(($U)a << b) : 0;";
+    case BinaryOp::Shr:
+      return is_signed ? "return ($T)(b >= 0 && b < $W ? (a < 0 ? ~(~a >> b) : a >> b) : a < 0 ? -1 : 0);"
+                       : "return b < $W ? ($T)(a >> b) : 0;";
+    case BinaryOp::Min: return "return a < b ? a : b;";
+    case BinaryOp::Max: return "return a < b ? b : a;";
+    case BinaryOp::FloorDiv:
+      return is_signed ? "if (b == 0) return 0; if (b == -1) return ($T)(0 - ($U)a); "
+                         "return ($T)(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));"
+                       : "return b == 0 ? 0 : ($T)(a / b);";
+    case BinaryOp::FloorMod:
+      return is_signed ? "if (b == 0 || b == -1) return 0; $T r = ($T)(a % b); "
+                         "return ($T)(r != 0 && (r < 0) != (b < 0) ? r + b : r);"
+                       : "return b == 0 ? 0 : ($T)(a % b);";
+    case BinaryOp::TruncDiv:
+      return is_signed ? "if (b == 0) return 0; if (b == -1) return ($T)(0 - ($U)a); return ($T)(a / b);"
+                       : "return b == 0 ? 0 : ($T)(a / b);";
+    case BinaryOp::TruncMod:
+      return is_signed ? "return b == 0 || b == -1 ? 0 : ($T)(a % b);" : "return b == 0 ? 0 : ($T)(a % b);";
+    case BinaryOp::Pow:
+      return is_signed ? "if (b < 0) return ($T)(a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0); "
+                         "$U r = 1, p = ($U)a; for ($U e = ($U)b; e; e >>= 1, p *= p) if (e & 1) r *= p; return ($T)r;"
+                       : "$U r = 1, p = a; for ($U e = b; e; e >>= 1, p *= p) if (e & 1) r *= p; return ($T)r;";
+    default: return nullptr;
+  }
+}
+
+static const char* c_binary_body(BinaryOp op, DType t) {
+  return t.is_float() ? float_body(op) : integer_body(op, t.code == DType::Code::Int);
+}
+
+static const char* c_unary_body(UnaryOp op, DType t) {
+  return t.is_float()                 ? "return isnan(a) ? a : a > 0 ? 1 : a < 0 ? -1 : a;"
+         : op == UnaryOp::Abs         ? "return a < 0 ? ($T)(0 - ($U)a) : a;"
+         : t.code == DType::Code::Int ? "return ($T)((a > 0) - (a < 0));"
+                                      : "return ($T)(a != 0);";
 }
 
 static const char* const c99_keywords[] = {
@@ -28,6 +124,9 @@ const Dialect c99{
     .name = "C99",
     .signed_types = {"int8_t", "int16_t", "int32_t", "int64_t"},
     .unsigned_types = {"uint8_t", "uint16_t", "uint32_t", "uint64_t"},
+    .float_type = "float",
+    .double_type = "double",
+    .bool_type = "int",
     .least = {"INT8_MIN", "INT16_MIN", "INT32_MIN", "INT64_MIN"},
     .greatest = {"INT8_MAX", "INT16_MAX", "INT32_MAX", "INT64_MAX"},
     .unsigned_greatest = {"UINT8_MAX", "UINT16_MAX", "UINT32_MAX", "UINT64_MAX"},
@@ -35,11 +134,22 @@ const Dialect c99{
     .int64_end = ")",
     .uint64_begin = "UINT64_C(",
     .uint64_end = ")",
+    .infinity = "INFINITY",
+    .nan = "NAN",
+    .yes = "1",
+    .no = "0",
+    .is_nan = "isnan($A) != 0",
+    .is_inf = "isinf($A) != 0",
     .float_end = "f",
+    .abs = "fabs",
+    .rint = "rint",
     .array_space = "",
     .shared_space = "",
     .barrier = "",
     .barrier_of_arrays = "",
+    .memory = "",
+    .names_first = false,
+    .integers_wrap = false,
     .keywords = c99_keywords,
     .functions = c99_functions,
     .has_double = true,
@@ -50,6 +160,8 @@ const Dialect c99{
     .to_integer =
         "\n  if (isnan(v)) return 0;\n  if (v <= ($T)$L) return $L;\n  if (v >= ($T)ldexp(1, $E)) return "
         "$G;\n  return ($R)v;\n",
+    .binary_body = c_binary_body,
+    .unary_body = c_unary_body,
 };
 
 // OpenCL C 1.2. Variables may have the names of its vector types, which kernels do not use.
@@ -112,6 +224,9 @@ const Dialect opencl_c{
     .name = "OpenCL C",
     .signed_types = {"char", "short", "int", "long"},
     .unsigned_types = {"uchar", "ushort", "uint", "ulong"},
+    .float_type = "float",
+    .double_type = "double",
+    .bool_type = "int",
     .least = {"CHAR_MIN", "SHRT_MIN", "INT_MIN", "LONG_MIN"},
     .greatest = {"CHAR_MAX", "SHRT_MAX", "INT_MAX", "LONG_MAX"},
     .unsigned_greatest = {"UCHAR_MAX", "USHRT_MAX", "UINT_MAX", "ULONG_MAX"},
@@ -119,11 +234,22 @@ const Dialect opencl_c{
     .int64_end = "L",
     .uint64_begin = "",
     .uint64_end = "UL",
+    .infinity = "INFINITY",
+    .nan = "NAN",
+    .yes = "1",
+    .no = "0",
+    .is_nan = "isnan($A) != 0",
+    .is_inf = "isinf($A) != 0",
     .float_end = "",
+    .abs = "fabs",
+    .rint = "rint",
     .array_space = "__global ",
     .shared_space = "__local ",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
     .barrier_of_arrays = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    .memory = "",
+    .names_first = false,
+    .integers_wrap = false,
     .keywords = opencl_keywords,
     .functions = opencl_functions,
     .has_double = false,
@@ -132,6 +258,8 @@ const Dialect opencl_c{
     .from_bits = "return as_$R(b);",
     .multiply_add = "\n#ifdef RELAY_FMA\n  return fma(a, b, c);\n#else\n  return a * b + c;\n#endif\n",
     .to_integer = "return isnan(v) ? ($R)0 : convert_$R_sat(v);",
+    .binary_body = c_binary_body,
+    .unary_body = c_unary_body,
 };
 
 }  // namespace relay::codegen

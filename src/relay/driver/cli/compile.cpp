@@ -79,7 +79,7 @@ static Status read_memories(const std::string& text, c_project::Options& project
 
 static Status check_name(const CompileVerbOptions& options, driver::FileForm form) {
   const std::string& name = options.project.name;
-  if (form == driver::FileForm::JsPackage && !js_package::is_package_name(name))
+  if (driver::is_package(form) && !js_package::is_package_name(name))
     return wrong_option(format("'{}' cannot be the name of a package", name),
                         "give a name of lower-case letters, digits, hyphens and underscores");
   if (form == driver::FileForm::CProject && !c_project::is_c_name(name))
@@ -98,14 +98,17 @@ static Status read_project_options(CompileVerbOptions& options, driver::FileForm
   if (!options.memories.empty()) RELAY_RETURN_IF_ERROR(read_memories(options.memories, options.project));
   for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
   RELAY_RETURN_IF_ERROR(check_name(options, form));
-  const bool is_package = form == driver::FileForm::JsPackage;
+  const bool is_package = driver::is_package(form);
   static const std::set<std::string_view> only_c{"--library-math", "--memory", "--max", "--arena"};
   for (const std::string& flag : options.for_project)
     if (is_package && only_c.contains(flag))
-      return wrong_option(format("{} applies to C projects, but --emit is wasm", flag), "leave it out");
+      return wrong_option(format("{} applies to C projects, but --emit is {}", flag, driver::name(form)),
+                          "leave it out");
   // Kernels for any processor or engine, unless one is named.
-  if (options.flags.texts["target"].empty())
-    options.flags.texts["target"] = {is_package ? driver::js_package_target : driver::c_project_target};
+  const char* const usual = form == driver::FileForm::CProject     ? driver::c_project_target
+                            : form == driver::FileForm::GpuPackage ? driver::gpu_package_target
+                                                                   : driver::js_package_target;
+  if (options.flags.texts["target"].empty()) options.flags.texts["target"] = {usual};
   options.project.model = std::filesystem::path(options.model).filename().string();
   return ok();
 }
@@ -132,9 +135,12 @@ static Status write_project(const CompileVerbOptions& options, const driver::Mod
   return save_folder(options, compiled, written.project.files, written.project.sizes);
 }
 
-static Status write_package(const CompileVerbOptions& options, const driver::Model& model,
+static Status write_package(const CompileVerbOptions& options, driver::FileForm form, const driver::Model& model,
                             const driver::Compiled& compiled) {
   RELAY_RETURN_IF_ERROR(driver::check_js_package(compiled));
+  const std::string& target = compiled.report.target.name;
+  if ((target == driver::gpu_package_target) != (form == driver::FileForm::GpuPackage))
+    return wrong_option(format("--emit {} is not for the target {}", driver::name(form), target), "leave out --target");
   RELAY_ASSIGN(const std::vector<runtime::Value> inputs, driver::recorded_inputs(model.module, options.inputs, {}));
   const c_project::Options& project = options.project;
   RELAY_ASSIGN(const driver::JsPackage written, driver::js_package(compiled, inputs,
@@ -155,7 +161,7 @@ static Status compile_folder(const CompileVerbOptions& options, driver::FileForm
     if (!options.candidates.empty())
       RELAY_RETURN_IF_ERROR(write_file(options.candidates, driver::tuning_json(compiled)));
     RELAY_RETURN_IF_ERROR(form == driver::FileForm::CProject ? write_project(options, model, compiled)
-                                                             : write_package(options, model, compiled));
+                                                             : write_package(options, form, model, compiled));
     print_notes(compiled.report);
     return ok();
   };
@@ -173,12 +179,12 @@ static Status compile_to_file(CompileVerbOptions options) {
   const driver::FileForm form =
       options.emit.empty() ? driver::form_for(options.output) : *driver::file_form(options.emit);
   options.emit = driver::name(form);
-  const bool is_project = form == driver::FileForm::CProject || form == driver::FileForm::JsPackage;
+  const bool is_project = driver::is_folder(form);
   RELAY_RETURN_IF_ERROR(is_project ? read_project_options(options, form) : check_output_file(options.output));
   if (!is_project && !options.for_project.empty())
     return wrong_option(format("{} applies to C projects and JavaScript packages, but --emit is {}",
                                join(options.for_project, ", "), options.emit),
-                        "add --emit c-project or --emit wasm, or leave it out");
+                        "add --emit c-project, wasm or webgpu, or leave it out");
   std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
   RELAY_ASSIGN(driver::Model model, load(options));
   if (model.form == driver::ModelForm::Artifact)
@@ -263,20 +269,22 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       "machine\n"
       "  relay compile model.onnx -o kernels.o               the kernels only\n"
       "  relay compile model.onnx --emit c-project -o model  the whole network as C99: a folder with its build file\n"
-      "  relay compile model.onnx --emit wasm -o model       a package for browsers and Node");
+      "  relay compile model.onnx --emit wasm -o model       a package for browsers and Node\n"
+      "  relay compile model.onnx --emit webgpu -o model     a package for browsers that runs on the GPU");
   std::shared_ptr<CompileVerbOptions> options = std::make_shared<CompileVerbOptions>();
   add_model(*verb, *options);
   add_compile_flags(*verb, options->flags);
-  verb->add_option("-o,--output", options->output, "File to write; a folder for c-project and wasm")
+  verb->add_option("-o,--output", options->output, "File to write; a folder for c-project, wasm and webgpu")
       ->required()
       ->type_name("FILE");
   verb->add_option(
           "--emit", options->emit,
           "Kind of the output. artifact: program, kernels and weights; so, obj, a, c, ptx: the kernels only, a as a "
           "static library, c as C99, ptx for GPUs of NVIDIA; c-project: the whole network as C99 (docs/c-projects.md); "
-          "wasm: a package for browsers and Node (docs/webassembly.md). Default: by the file name, so for .so, obj for "
+          "wasm: a package for browsers and Node (docs/webassembly.md); webgpu: one whose kernels run on GPUs "
+          "(docs/webgpu.md). Default: by the file name, so for .so, obj for "
           ".o, a for .a, c for .c, ptx for .ptx, otherwise artifact")
-      ->check(CLI::IsMember({"artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm"}));
+      ->check(CLI::IsMember({"artifact", "so", "obj", "a", "c", "ptx", "c-project", "wasm", "webgpu"}));
   add_project_flags(*verb, *options);
   verb->add_flag("--aot", options->aot,
                  "Compile the functions of a program to machine code, instead of code for the virtual machine (models "
