@@ -31,6 +31,8 @@ from sklearn import (  # noqa: E402
     tree,
 )
 
+# The process that collects results cannot read warnings of classes that only a worker has on its path.
+pytestmark = pytest.mark.filterwarnings("ignore")
 draw = np.random.default_rng(11)
 ROWS, FEATURES = 240, 5
 X = draw.standard_normal((ROWS, FEATURES)).astype(np.float32)
