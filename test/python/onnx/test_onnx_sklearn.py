@@ -183,7 +183,7 @@ def test_texts_are_split_in_front_of_the_model(model):
     """A vectoriser is refused, and the help is a way out: the model after it takes the tokens."""
     model.fit(TEXTS, [0, 1, 1, 0])
     whole = to_onnx(model, initial_types=[("texts", StringTensorType([None]))])
-    with pytest.raises(relay.CompileError, match=r"(?s)Tokenizer .* cannot be imported.*help: cut the model behind it"):
+    with pytest.raises(relay.CompileError, match=r"(?s)Tokenizer .* cannot be imported.*help: cut the model after it"):
         relay.load(whole)
     nodes = list(whole.graph.node)
     at = next(i for i, node in enumerate(nodes) if node.op_type == "Tokenizer")
