@@ -310,7 +310,7 @@ def show(lines):
 def page(tasks, decoder, coming):
     forms = [title for title, _, _ in FORMS]
     return f"""<!-- Written by bench/accuracy.py. Do not edit. -->
-# What narrow numbers cost trained models
+# Accuracy of trained models in narrow numbers
 
 Measured {datetime.date.today()} on real data, by the metric of each task. In brackets: the change from float32. The
 weights come from published packages, except those of the digits, which the script trains. Every layer that can be

@@ -225,7 +225,7 @@ async function measure(model) {
   return times.sort((a, b) => a - b)[times.length >> 1];
 }
 
-// One run after another: those on a device take place while the page goes on.
+// Runs the network after the run before it has ended: the page goes on during runs on a device.
 function run() {
   return state.turn = state.turn.then(runOnce);
 }

@@ -40,8 +40,8 @@ std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks
 // far as WGSL states them: an implementation may fuse and reorder operations, and may assume that there is no NaN or
 // infinity.
 //
-// A line with `wgsl_mark` and the name of its entry stands in front of each kernel: the text before the first one and
-// that of a kernel make a module, which is faster to compile than one of all kernels.
+// Each kernel follows a line with `wgsl_mark` and the name of its entry. The text before the first such line and that
+// of a kernel make a module, which is faster to compile than one of all kernels.
 inline constexpr const char* wgsl_mark = "// --- ";
 struct WgslLaunch {
   std::string entry;

@@ -1,7 +1,7 @@
 // strided_slice: out[i] = data[begin + i * stride] along each sliced axis, as in Python: negative begin and end count
 // from the end, out-of-range ones are clipped to the data. An end of 2147483647 is that of the data, however large
-// they are, and -2147483648 lies in front of them. With slice_mode "size", end holds extents (-1: to the end) and
-// strides are 1.
+// they are, and -2147483648 is before their first element. With slice_mode "size", end holds extents (-1: to the end)
+// and strides are 1.
 #include <algorithm>
 
 #include "relay/op/gradient.h"
