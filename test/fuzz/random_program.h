@@ -74,6 +74,30 @@ class ProgramGenerator {
     return program_;
   }
 
+  // A product, of which one factor or both are copied first, as asynchronous copies need it: rows of a constant size.
+  Program product_of_copies() {
+    dtype_ = random_.chance(75) ? DType::float32() : DType::int32();
+    const Expr k = scalar::imm(random_.in(1, 3) * random_.of(std::vector<int64_t>{2, 4, 8, 12}));
+    Expr rows = scalar::imm(random_.in(1, 20));
+    if (random_.chance(30)) {
+      rows = scalar::var("n");
+      program_.symbols.push_back({rows, random_.in(1, 11)});
+    }
+    auto copied = [&](const te::Tensor& x) {
+      return te::compute(x->name + "_copy", x->shape, [&](const Exprs& i) { return (*x)(i); });
+    };
+    te::Tensor x = new_placeholder({rows, k}), w = new_placeholder({scalar::imm(random_.in(1, 20)), k});
+    const int64_t which = random_.in(0, 2);
+    if (which != 0) x = copied(x);
+    if (which != 1) w = copied(w);
+    bound_ = 9 * k->ivalue;
+    te::Tensor product =
+        te::reduce("product", {rows, w->shape[0]}, {k}, te::Combiner::Sum,
+                   [&](const Exprs& i, const Exprs& r) { return (*x)({i[0], r[0]}) * (*w)({i[1], r[0]}); });
+    program_.outputs = {random_.chance(50) ? bias(product) : product};
+    return program_;
+  }
+
  private:
   // Adds a result of the same shape that reads t, or t's input instead.
   void add_result(const te::Tensor& t) {

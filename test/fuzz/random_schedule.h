@@ -52,6 +52,10 @@ class ScheduleGenerator {
         s.level = static_cast<int>(plan_.schedule.stages.at(consumer->name).loops.size());
         if (s.level > 0 && plan_.schedule.stages.at(consumer->name).loops.back().kind == LoopKind::Vector) --s.level;
         s.storage = random_.chance(50) ? Storage::Stack : Storage::Scratch;
+      } else if (consumer && is_copy(*t) && has_threads(*consumer) && random_.aside(0, 99) < 80) {
+        const std::vector<lower::Loop>& around = plan_.schedule.stages.at(consumer->name).loops;
+        s.place = Place::At, s.consumer = consumer->name, s.storage = Storage::Shared;
+        s.level = static_cast<int>(std::count_if(around.begin(), around.end(), is_bound));
       } else if (output || random_.chance(25) || t->is_program() || is_read_by_program(stages, t))
         s.place = Place::Root;
       else if (!reduction && random_.chance(35))
@@ -74,6 +78,7 @@ class ScheduleGenerator {
       if (s.place != Place::Inline) s.loops = loops(*t, s.place == Place::Root);
       if (s.place == Place::Root && plan_.target->blocks.threads > 0 && !t->is_program()) run_by_threads(*t, s.loops);
       if (s.storage == Storage::Shared) fill_by_threads(*t, s.loops);
+      if (s.storage == Storage::Shared && random_.aside(0, 99) < 80) fill_ahead(*t, *consumer, s);
       const bool is_array = s.place == Place::Root || s.storage == Storage::Array;
       if (is_array && !plan_.layouts.count(t->name)) plan_.layouts[t->name] = random_layout(t);
       plan_.schedule.stages[t->name] = s;
@@ -129,6 +134,38 @@ class ScheduleGenerator {
       }
     if (random_.chance(50)) std::reverse(threads.begin(), threads.end());
     loops.insert(loops.begin(), threads.begin(), threads.end());
+  }
+
+  // True if a stage may be copied asynchronously.
+  bool is_copy(const te::TensorNode& t) const {
+    return plan_.target->blocks.threads > 0 && !plan_.target->instructions.empty() && !t.axes.empty() && t.body &&
+           t.combiner == te::Combiner::None && t.body->kind == scalar::Kind::Load;
+  }
+
+  // Copies a shared stage asynchronously, several steps of a loop of its consumer ahead: if it is a copy of an input
+  // and the consumer has a loop with steps of one size.
+  void fill_ahead(const te::TensorNode& t, const te::TensorNode& consumer, StageSchedule& s) {
+    if (!is_copy(t)) return;
+    const std::vector<lower::Loop>& around = plan_.schedule.stages.at(consumer.name).loops;
+    std::vector<std::pair<int, int64_t>> possible;  // levels, and steps of their loops
+    for (size_t i = 0; i < around.size(); ++i) {
+      const te::Axis* axis = lower::find_axis(consumer, around[i].axis);
+      if (around[i].kind != LoopKind::Serial || !scalar::is_int(axis->extent)) continue;
+      int64_t left = axis->extent->ivalue;
+      for (size_t before = 0; before < i; ++before)
+        if (around[before].axis == around[i].axis) left = around[before].step;
+      const bool is_inside = std::none_of(around.begin() + static_cast<std::ptrdiff_t>(i), around.end(), is_bound);
+      if (is_inside && left % around[i].step == 0 && left / around[i].step > 1)
+        possible.emplace_back(static_cast<int>(i) + 1, left / around[i].step);
+    }
+    if (possible.empty()) return;
+    const auto [level, steps] = random_.of(possible);
+    s.level = level;
+    s.loops.clear();
+    for (size_t d = 0; d + 1 < t.axes.size(); ++d) s.loops.push_back({t.axes[d].var->name, 1, LoopKind::Thread});
+    const std::string last = t.axes.back().var->name;
+    s.loops.push_back({last, int64_t{1} << random_.in(0, 2), LoopKind::Thread});
+    s.loops.push_back({last, random_.in(2, std::min<int64_t>(4, steps)), LoopKind::Async});
   }
 
   // True if the root in whose loops the stage is computed, or the stage itself, has loops over threads.
