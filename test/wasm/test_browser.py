@@ -104,6 +104,10 @@ GPU_MISTAKES = """async () => {
   };
   const model = await load(), x = Array(8).fill(1);
   await fails(() => model.run({ x: [1, 2] }));
+  const write = GPUQueue.prototype.writeBuffer;
+  GPUQueue.prototype.writeBuffer = () => { throw new RangeError("no memory"); };
+  await fails(() => model.run({ x }));
+  GPUQueue.prototype.writeBuffer = write;
   const [first, second] = await Promise.allSettled([model.run({ x }), model.run({ x })]);
   said.push(first.status, String(second.reason));
   const { output } = await model.run({ x });
@@ -119,6 +123,7 @@ def test_mistakes_on_webgpu_are_said(browser, tmp_path):
         said, output = Page(browser, address).page.evaluate(GPU_MISTAKES)
     assert len(output) == 16 and said == [
         "ModelError: input `x`: expected Float32Array of 8 elements for float32[2, 4], got 2",
+        "RangeError: no memory",
         "fulfilled",
         "ModelError: a run is under way: await it before the next one",
         "ModelError: model.wgsl is not the file that this one was written for: copy all files of the package",

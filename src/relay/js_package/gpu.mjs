@@ -125,26 +125,34 @@ export class Model extends Tensors {
     return Object.fromEntries(description.outputs.map(({ name }) => [name, this.output(name).slice()]));
   }
 
-  /** Copies the memory of the inputs to the device, runs the network there, and copies its outputs back. */
-  async compute() {
-    if (this.#failure) throw new ModelError(`the network cannot run: ${this.#failure}`);
-    if (this.#isBusy) throw new ModelError("a run is under way: await it before the next one");
-    this.#isBusy = true;
+  // Gives the device the inputs, all steps, and the copies of the outputs to where they can be mapped.
+  #start(outputs) {
     const { queue } = this.#device;
     description.inputs.forEach(({ name }, i) => queue.writeBuffer(this.#memory, blocks[`relay_input_${i}`], this.input(name)));
     const encoder = this.#encoded(steps);
-    const outputs = description.outputs.map(({ name }) => this.output(name));
     let at = 0;
     outputs.forEach((view, i) => {
       encoder.copyBufferToBuffer(this.#memory, blocks[`relay_output_${i}`], this.#results, at, inWords(view.byteLength));
       at += inWords(view.byteLength);
     });
     queue.submit([encoder.finish()]);
-    await this.#results.mapAsync(globalThis.GPUMapMode.READ).catch((error) => { this.#failure ??= error.message; });
-    this.#isBusy = false;
+  }
+
+  /** Copies the memory of the inputs to the device, runs the network there, and copies its outputs back. */
+  async compute() {
+    if (this.#failure) throw new ModelError(`the network cannot run: ${this.#failure}`);
+    if (this.#isBusy) throw new ModelError("a run is under way: await it before the next one");
+    const outputs = description.outputs.map(({ name }) => this.output(name));
+    this.#isBusy = true;
+    try {
+      this.#start(outputs);
+      await this.#results.mapAsync(globalThis.GPUMapMode.READ).catch((error) => { this.#failure ??= error.message; });
+    } finally {
+      this.#isBusy = false;
+    }
     if (this.#failure) throw new ModelError(`the network failed: ${this.#failure}`);
     const bytes = this.#results.getMappedRange();
-    at = 0;
+    let at = 0;
     for (const view of outputs) {
       view.set(new view.constructor(bytes, at, view.length));
       at += inWords(view.byteLength);
