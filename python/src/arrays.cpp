@@ -35,15 +35,37 @@ static void drop(PyObject* capsule, const char* name) {
   if (managed->deleter) managed->deleter(managed);
 }
 
-static nb::object to_capsule(const Array& array, std::optional<std::pair<int, int>> max_version) {
+static Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = Tensor::empty(tensor.shape(), tensor.dtype());
+  if (tensor.bytes() > 0) std::memcpy(copy.mutable_data(), tensor.data(), tensor.bytes());
+  return copy;
+}
+
+using IntPair = std::optional<std::pair<int, int>>;
+
+// Exports a read-only array only to a consumer that can be told so (DLPack 1.0 and later), like NumPy.
+static nb::object to_capsule(const Array& array, IntPair max_version, IntPair device, std::optional<bool> copy) {
+  if (device && device->first != dlpack::Cpu)
+    throw nb::buffer_error(
+        format("the array is in the memory of the CPU, not on a device of DLPack's type {}: ask for a device after "
+               "the exchange",
+               device->first)
+            .c_str());
+  const bool copies = copy.value_or(false), writable = array.writable || copies;
+  const Tensor tensor = copies ? copy_of(array.value) : array.value;
   if (max_version && max_version->first >= 1) {
-    dlpack::ManagedTensorVersioned* managed = to_dlpack_versioned(array.value);
-    if (array.writable) managed->flags &= ~static_cast<uint64_t>(dlpack::ReadOnly);
+    dlpack::ManagedTensorVersioned* managed = to_dlpack_versioned(tensor);
+    if (writable) managed->flags &= ~static_cast<uint64_t>(dlpack::ReadOnly);
+    if (copies) managed->flags |= dlpack::Copied;
     return nb::steal(PyCapsule_New(managed, versioned_name,
                                    [](PyObject* c) { drop<dlpack::ManagedTensorVersioned>(c, versioned_name); }));
   }
-  return nb::steal(PyCapsule_New(to_dlpack(array.value), plain_name,
-                                 [](PyObject* c) { drop<dlpack::ManagedTensor>(c, plain_name); }));
+  if (!writable)
+    throw nb::buffer_error(
+        "the array is read-only, and DLPack before 1.0 cannot tell the consumer: use .numpy() for a NumPy array that "
+        "shares the memory, or .numpy().copy() for one that may be written to");
+  return nb::steal(
+      PyCapsule_New(to_dlpack(tensor), plain_name, [](PyObject* c) { drop<dlpack::ManagedTensor>(c, plain_name); }));
 }
 
 static nb::dlpack::dtype dtype_of(DType type) {
@@ -132,8 +154,8 @@ void add_arrays(nb::module_& m) {
       .def_static("from_capsule", from_capsule, nb::arg("capsule"))
       .def(
           "__dlpack__",
-          [](const Array& a, nb::handle, std::optional<std::pair<int, int>> max_version, nb::handle, nb::handle) {
-            return to_capsule(a, max_version);
+          [](const Array& a, nb::handle, IntPair max_version, IntPair device, std::optional<bool> copy) {
+            return to_capsule(a, max_version, device, copy);
           },
           nb::kw_only(), nb::arg("stream") = nb::none(), nb::arg("max_version") = nb::none(),
           nb::arg("dl_device") = nb::none(), nb::arg("copy") = nb::none())
@@ -153,13 +175,7 @@ void add_arrays(nb::module_& m) {
           },
           nb::arg("dtype"), "The same bytes as another type of the same width.")
       .def(
-          "copied",
-          [](const Array& a) {
-            Tensor copy = Tensor::empty(a.value.shape(), a.value.dtype());
-            if (a.value.bytes() > 0) std::memcpy(copy.mutable_data(), a.value.data(), a.value.bytes());
-            return Array{std::move(copy), a.writable};
-          },
-          "A copy in separate memory.")
+          "copied", [](const Array& a) { return Array{copy_of(a.value), a.writable}; }, "A copy in separate memory.")
       .def("_numpy", to_numpy, "Shares memory. Element types that NumPy lacks are returned as unsigned integers.")
       .def("numpy", numpy, nb::sig("def numpy(self) -> numpy.ndarray"), "A NumPy array that shares the memory.")
       .def("asnumpy", numpy, nb::sig("def asnumpy(self) -> numpy.ndarray"), "The same as numpy().")

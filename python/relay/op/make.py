@@ -7,8 +7,6 @@ import sys
 import types
 from collections.abc import Callable
 
-import numpy as np
-
 from .. import _core
 from ..errors import told
 from .special.call import operand
@@ -33,7 +31,7 @@ def document(definition: dict) -> str:
 
 def _attribute(value):
     """Returns the value of an attribute. A constant is converted to its value."""
-    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
+    return value.data.numpy().tolist() if isinstance(value, _core.Constant) else value
 
 
 def function_of(definition: dict):

@@ -192,7 +192,7 @@ class Base:
                 made = const(value, dtype)
         except CompileError as error:
             return self.of_relay(error, node)
-        array = np.from_dlpack(made.data) if isinstance(made.data, _core.Array) else made.data
+        array = made.data.numpy() if isinstance(made.data, _core.Array) else made.data
         return Sym(made, TensorType(tuple(array.shape), str(made.data.dtype)))
 
     def tuple_sym(self, value: tuple, node: ast.AST, type_: Type | None):

@@ -1,6 +1,8 @@
 """Gradients of whole models equal PyTorch's: straight-line models, models with recursion and data types, and gradients
 of higher order."""
 
+import itertools
+
 import numpy as np
 import pytest
 import relay.testing
@@ -455,11 +457,23 @@ def test_check_grad():
         relay.testing.check_grad(steps, inputs=[np.zeros((2, 3), "float32")])
 
 
-def test_the_slope_of_a_power_of_zero():
-    """x^0 is 1 at 0 as well, where 0 times x^-1 would be NaN."""
-    x, y = var("x", 6), var("y", 6)
-    bases, powers = (np.array(values, "float32") for values in ([0, 0, 0, 2, -3, 0], [0, 1, 2, 0, 0, 3]))
-    want = torch_gradients(lambda x: (x ** torch.tensor(powers)).sum(), [bases])[-1]
-    mod = module([x, y], relay.sum(relay.power(x, y)))
-    _, [slope] = relay.compile(relay.value_and_grad(mod, ["x"]))(bases, powers)
-    np.testing.assert_array_equal(slope, np.ravel(want))
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, -3.0, -1.5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16", "bfloat16"))
+@pytest.mark.parametrize("name", ("power", "maximum", "minimum"))
+def test_slopes_at_special_values(name, dtype):
+    """Zeros, infinities, NaN and whole negative exponents, also where the gradient of the result is infinite."""
+    kind = getattr(torch, dtype)
+    lhs, rhs, dy = (
+        torch.tensor(v, dtype=kind) for v in np.transpose(list(itertools.product(SPECIAL, SPECIAL, (0.5, np.inf))))
+    )
+    leaves = [lhs.clone().requires_grad_(), rhs.clone().requires_grad_()]
+    want = torch.autograd.grad(getattr(torch, name.replace("power", "pow"))(*leaves), leaves, dy)
+    x, y, d = (relay.var(name, shape=(len(lhs),), dtype=dtype) for name in "xyd")
+    mod = module([x, y, d], relay.sum(relay.multiply(getattr(relay, name)(x, y), d)))
+    made, given = relay.value_and_grad(mod, ["x", "y"]), [relay.array(v) for v in (lhs, rhs, dy)]
+    for run in (relay.compile(made), lambda *a: relay.evaluate(made, list(a))):
+        for slope, expected in zip(run(*given)[1], want, strict=True):
+            rtol = {"float32": 1e-5, "float64": 1e-12, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
+            np.testing.assert_allclose(np.asarray(slope).astype("float64"), expected.double().numpy(), rtol=rtol)

@@ -254,6 +254,72 @@ def test_integer_images_are_rounded_once(dtype, mode, antialias):
         assert wide[dtype].dtype == dtype and off.max() <= 0.5 + 1e-6
 
 
+# The place of new element i, as a number of float32.
+PLACES = {
+    "asymmetric": lambda i, scale: i / scale,
+    "half_pixel": lambda i, scale: (i + np.float32(0.5)) / scale - np.float32(0.5),
+    "tf_half_pixel_for_nn": lambda i, scale: i if scale == 1 else (i + np.float32(0.5)) / scale,
+}
+ROUNDINGS = {
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round_prefer_floor": lambda at: np.ceil(at - np.float32(0.5)),
+    "round_prefer_ceil": lambda at: np.floor(at + np.float32(0.5)),
+}
+
+
+def nearest(x, scales, places="asymmetric", rounding=None):
+    """Before opset 11, without a rounding: up along axes that shrink, down along the others."""
+    for axis, scale in enumerate(np.float32(scales)):
+        at = PLACES[places](np.arange(int(x.shape[axis] * scale), dtype="float32"), scale)
+        at = ROUNDINGS[rounding or ("ceil" if scale < 1 else "floor")](at)
+        x = np.take(x, np.clip(at, 0, x.shape[axis] - 1).astype(int), axis)
+    return x
+
+
+def expect_resized(op, opset, scales, want, **attributes):
+    """By known scales, and by scales at run time."""
+    x = np.arange(2 * 10 * 9, dtype="float32").reshape(1, 2, 10, 9)
+    inputs, scales = {"x": ("float32", x.shape)}, [1, 1, *scales]
+    if op == "Upsample" and opset < 9:
+        return expect(model_of([node(op, ["x"], ["y"], scales=[float(s) for s in scales])], inputs, ["y"], {}, opset),
+                      [x], [want(x, scales)])  # fmt: skip
+    made, given = node(op, ["x", *[""] * (opset > 10), "s"], ["y"], **attributes), np.array(scales, "float32")
+    expect(model_of([made], inputs, ["y"], {"s": given}, opset), [x], [want(x, scales)])
+    expect(model_of([made], inputs | {"s": ("float32", [4])}, ["y"], {}, opset), [x, given], [want(x, scales)])
+
+
+@pytest.mark.parametrize("scales", ((0.6, 0.6), (1.5, 0.6), (0.7, 0.75), (2.3, 1.0), (1, 1.25), (0.3, 0.4)))
+@pytest.mark.parametrize("op, opset", (("Upsample", 7), ("Upsample", 9), ("Resize", 10)))
+def test_nearest_elements_before_opset_11(op, opset, scales):
+    expect_resized(op, opset, scales, nearest)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+@pytest.mark.parametrize("places", PLACES)
+def test_nearest_elements_of_scales_that_are_rounded(places, rounding):
+    for scales in ((0.7, 0.75), (0.3, 1.3), (1.0, 3.0), (0.5, 1.0)):
+        expect_resized("Resize", 11, scales, lambda x, s: nearest(x, s, places, rounding),
+                       coordinate_transformation_mode=places, nearest_mode=rounding)  # fmt: skip
+
+
+@pytest.mark.parametrize("open_width", ("w", None))
+@pytest.mark.parametrize("reduction", ("none", "add"))
+def test_scatter_with_an_open_number_of_indexed_axes(reduction, open_width):
+    """The axes of the data that the updates lack are indexed."""
+    shapes = {"x": [4, 5, 3], "i": [6, open_width], "u": [6, 3]}
+    inputs = {name: ("int64" if name == "i" else "float32", shape) for name, shape in shapes.items()}
+    model = model_of([node("ScatterND", ["x", "i", "u"], ["y"], reduction=reduction)], inputs, ["y"])
+    random = np.random.default_rng(0)
+    x, u = (random.standard_normal(shapes[name]).astype("float32") for name in "xu")
+    places = np.array([[0, 1], [3, -1], [2, 2], [1, 0], [2, 4], [0, 0]])
+    want = x.copy()
+    (np.add.at if reduction == "add" else np.ndarray.__setitem__)(want, tuple(places.T), u)
+    expect(model, [x, places, u], [want])
+    with pytest.raises(relay.CompileError, match="i|indices"):
+        relay.compile(model)(x, np.zeros((6, 1), "int64"), u)
+
+
 def grouped(past, total):
     """A step of grouped attention over a cache of `past` rows: 4 heads of 8 that share 2 of keys."""
     shapes = {"q": (2, 1, 32), "k": (2, 1, 16), "v": (2, 1, 16), "pk": (2, 2, past, 8), "pv": (2, 2, past, 8)}

@@ -29,7 +29,7 @@ def is_computed(*values) -> bool:
 
 def values_of(value):
     """Returns the values of a constant."""
-    return np.from_dlpack(value.data).tolist() if isinstance(value, _core.Constant) else value
+    return value.data.numpy().tolist() if isinstance(value, _core.Constant) else value
 
 
 def dtype_of(value, otherwise: str) -> str:

@@ -14,6 +14,9 @@ using ir::Ints;
 
 namespace {
 
+// The nearest_mode before opset 11: up along axes that shrink, down along the others.
+const char* const inwards = "inwards";
+
 struct Resizing {
   std::string mode = "nearest", transformation = "asymmetric", nearest = "floor";
   double cubic_alpha = -0.75;
@@ -77,7 +80,12 @@ Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   return c.emit(names[rank - 4], {x}, attrs);
 }
 
-// floor(size * scale) for every axis. Positions are computed from the sizes, so the scale must be their ratio: unset
+// The size of a resized axis. The product is rounded to float32 first, as in ONNX Runtime: 10 elements at 0.7f are 7.
+double scaled_extent(int64_t extent, double scale) {
+  return std::floor(static_cast<float>(static_cast<double>(extent) * scale));
+}
+
+// The sizes at these scales. Positions are computed from the sizes, so a scale must be the ratio of two sizes: unset
 // otherwise, since the result would not be ONNX's.
 std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>& scales) {
   if (static_cast<int64_t>(scales.size()) != c.rank(x))
@@ -88,7 +96,7 @@ std::optional<Dims> scaled(Convert& c, const Expr& x, const std::vector<double>&
     double scale = scales[i];
     if (!(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
     if (is_int(extent)) {
-      double exact = static_cast<double>(extent->ivalue) * scale, whole = std::floor(exact + 1e-5);
+      const double exact = static_cast<double>(extent->ivalue) * scale, whole = scaled_extent(extent->ivalue, scale);
       if (std::abs(exact - whole) > 1e-3)
         return c.unsupported("scale {} of axis {} with {} elements gives {} elements, which is not whole", scale, i,
                              extent->ivalue, exact);
@@ -119,9 +127,12 @@ bool is_given(Convert& c, size_t input) {
 struct ResizeForm {
   Interpolation how;
   Ints axes;              // resized axes
-  size_t scales_at = 2;   // number of the input
   bool by_sizes = false;  // false: by scales
+  Expr list;              // the sizes or scales, one for each axis
+  KnownRef known;         // the same, if known at import
   std::string policy = "stretch";
+
+  std::optional<Tensor> numbers() const { return known ? as_tensor(*known) : std::nullopt; }
 };
 
 std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
@@ -130,7 +141,7 @@ std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
   if (f.how.mode != "nearest" && f.how.mode != "linear" && f.how.mode != "cubic")
     return c.bad("mode is '{}', not nearest, linear or cubic", f.how.mode);
   if (c.opset < 11) {
-    f.scales_at = 1, f.how.transformation = "asymmetric", f.how.nearest = "floor";
+    f.how.transformation = "asymmetric", f.how.nearest = inwards;
   } else {
     f.how.transformation = c.text("coordinate_transformation_mode", "half_pixel");
     f.how.nearest = c.text("nearest_mode", "round_prefer_floor");
@@ -143,14 +154,15 @@ std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
       return c.bad("keep_aspect_ratio_policy is '{}'", f.policy);
     f.by_sizes = is_given(c, 3);
   }
-  if (!f.by_sizes && !is_given(c, f.scales_at)) return c.bad("it has neither scales nor sizes");
+  const size_t at = f.by_sizes ? 3 : c.opset < 11 ? 1 : 2;
+  if (!is_given(c, at)) return c.bad("it has neither scales nor sizes");
+  f.list = c.input(at), f.known = c.known(at);
   Ints all;
   for (int64_t i = 0; i < c.rank(x); ++i) all.push_back(i);
   std::optional<Ints> axes = c.axes(c.ints("axes", all), c.rank(x));
   if (!axes) return std::nullopt;
   f.axes = *axes;
-  const size_t at = f.by_sizes ? 3 : f.scales_at;
-  std::optional<int64_t> count = c.extent(c.input(at), 0);
+  std::optional<int64_t> count = c.extent(f.list, 0);
   if (count && *count != static_cast<int64_t>(f.axes.size()))
     return c.bad("there are {} {} for {} axes of {}", *count, f.by_sizes ? "sizes" : "scales", f.axes.size(),
                  ir::str(x->type));
@@ -159,11 +171,10 @@ std::optional<ResizeForm> read_resize(Convert& c, const Expr& x) {
 
 // All forms of ONNX, axis by axis.
 Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
-  const size_t at = f.by_sizes ? 3 : f.scales_at;
-  Expr list = c.cast(c.input(at), f.by_sizes ? DType::int64() : DType::float64());
+  Expr list = c.cast(f.list, f.by_sizes ? DType::int64() : DType::float64());
   const Expr roi = f.how.transformation == "tf_crop_and_resize" ? c.cast(c.input(1), DType::float64()) : Expr();
   if (f.how.transformation == "tf_crop_and_resize" && !roi) return c.bad("tf_crop_and_resize needs a roi");
-  std::optional<Tensor> known = c.known(at) ? as_tensor(*c.known(at)) : std::nullopt;
+  const std::optional<Tensor> known = f.numbers();
   const int64_t n = static_cast<int64_t>(f.axes.size());
   for (int64_t i = 0; known && !f.by_sizes && i < n; ++i)
     if (const double scale = known->at(i); !(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
@@ -201,11 +212,12 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
       if (known && before) to.known_scale = static_cast<double>(known->int_at(i)) / static_cast<double>(*before);
     } else {
       to.scale = element(c, list, i);
-      to.size = c.cast(c.emit("floor", {c.multiply(to.scale, real(extent(i)))}), DType::int64());
+      const Expr product = c.cast(c.multiply(to.scale, real(extent(i))), DType::float32());
+      to.size = c.cast(c.emit("floor", {product}), DType::int64());
       if (known) to.known_scale = known->at(i);
     }
     if (known && before && !common) {  // the result's size is known if the list is
-      const double scaled = f.by_sizes ? 0 : std::floor(known->at(i) * static_cast<double>(*before));
+      const double scaled = f.by_sizes ? 0 : scaled_extent(*before, known->at(i));
       if (scaled > 0x1p53) return c.bad("scale {} of {} elements is {}", i, *before, known->at(i));
       to.size = c.integer_scalar(f.by_sizes ? known->int_at(i) : static_cast<int64_t>(scaled));
     }
@@ -220,12 +232,11 @@ bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
   const int64_t rank = c.rank(x);
   const std::string& how = f.how.transformation;
   if (rank < 3 || rank > 5 || f.how.antialias || f.policy != "stretch") return false;
-  KnownRef known = c.known(f.by_sizes ? 3 : f.scales_at);
-  if (!known) return false;
+  if (!f.known) return false;
   if (how == "tf_crop_and_resize" && (c.has_attribute("axes") || !c.known(1) || !as_tensor(*c.known(1)))) return false;
-  std::optional<Tensor> numbers = as_tensor(*known);
+  const std::optional<Tensor> numbers = f.numbers();
   if (!numbers) return f.by_sizes;
-  bool channels_last = false;
+  bool channels_last = false, shrinks = false, grows = false;
   for (size_t i = 0; i < f.axes.size(); ++i) {
     std::optional<int64_t> extent = c.extent(x, f.axes[i]);
     const double to = numbers->at(static_cast<int64_t>(i));
@@ -233,28 +244,23 @@ bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
     if (f.by_sizes) {
       changes = !extent || static_cast<double>(*extent) != to;
     } else {
-      const double exact = extent ? static_cast<double>(*extent) * to : to;
-      if (std::abs(exact - std::floor(exact + 1e-5)) > 1e-3) return false;
-      changes = to != 1;
+      const int64_t of = extent.value_or(1);
+      if (std::abs(static_cast<double>(of) * to - scaled_extent(of, to)) > 1e-3) return false;
+      changes = to != 1, shrinks = shrinks || to < 1, grows = grows || to > 1;
       if (changes && is_any(c.shape(x)[static_cast<size_t>(f.axes[i])])) return false;
     }
     if (f.axes[i] == 0 && changes) return false;
     channels_last = channels_last || (f.axes[i] == 1 && changes);
     if (channels_last && changes && (rank == 3 || f.axes[i] == rank - 1)) return false;
   }
-  return true;
+  return f.how.nearest != inwards || !shrinks || !grows;
 }
 
 }  // namespace
 
-// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), where roi is rarely used and one of the last
-// two is empty or absent. Since opset 18 they may be those of some axes only.
-Values Resize(Convert& c) {
-  Expr x = c.input(0);
-  std::optional<ResizeForm> f = read_resize(c, x);
-  if (!f) return {};
-  if (!suits_images(c, x, *f)) return {resized_by_axis(c, x, *f)};
-  Resizing r{f->how.mode, f->how.transformation, f->how.nearest, f->how.cubic_alpha, f->how.exclude_outside, {}, 0};
+static Expr resized_by(Convert& c, const Expr& x, const ResizeForm& f) {
+  if (!suits_images(c, x, f)) return resized_by_axis(c, x, f);
+  Resizing r{f.how.mode, f.how.transformation, f.how.nearest, f.how.cubic_alpha, f.how.exclude_outside, {}, 0};
   if (r.transformation == "half_pixel_symmetric") r.transformation = "half_pixel";  // equivalent if sizes are exact
   if (r.transformation == "tf_crop_and_resize") {
     std::optional<std::vector<double>> roi = numbers(c, 1, "roi");
@@ -262,56 +268,60 @@ Values Resize(Convert& c) {
     if (static_cast<int64_t>(roi->size()) != 2 * c.rank(x)) return c.bad("roi has {} numbers", roi->size());
     for (size_t side = 0; side < 2; ++side)
       for (int64_t i = 2; i < c.rank(x); ++i) r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
-    r.extrapolation = f->how.extrapolation;
+    r.extrapolation = f.how.extrapolation;
   }
   std::optional<Dims> size = c.shape(x);
-  if (f->by_sizes) {
+  if (f.by_sizes) {
     std::optional<Dims> given = c.dims(3, "sizes");
     if (!given) return {};
-    for (size_t i = 0; i < f->axes.size(); ++i) {
-      ir::Dim& extent = (*size)[static_cast<size_t>(f->axes[i])];
+    for (size_t i = 0; i < f.axes.size(); ++i) {
+      ir::Dim& extent = (*size)[static_cast<size_t>(f.axes[i])];
       const ir::Dim& d = (*given)[i];
       if (is_int(d) && d->ivalue < 1 && scalar::prove_equal(d, extent) != true)  // a batch may be, and stay, 0
         return c.bad("a size is {}", d->ivalue);
       extent = d;
     }
   } else {
-    std::optional<std::vector<double>> given = numbers(c, f->scales_at, "scales");
-    if (!given) return {};
+    const std::vector<double> given = f.numbers()->to_doubles();
     std::vector<double> scales(static_cast<size_t>(c.rank(x)), 1);
-    for (size_t i = 0; i < f->axes.size(); ++i) scales[static_cast<size_t>(f->axes[i])] = (*given)[i];
+    for (size_t i = 0; i < f.axes.size(); ++i) scales[static_cast<size_t>(f.axes[i])] = given[i];
+    if (r.nearest == inwards) r.nearest = *std::min_element(given.begin(), given.end()) < 1 ? "ceil" : "floor";
     size = scaled(c, x, scales);
   }
-  if (!size) return {};
-  return {resized(c, x, *size, r)};
+  return size ? resized(c, x, *size, r) : nullptr;
+}
+
+// Inputs: data, scales (opset 10); data, roi, scales, sizes (since 11), where roi is rarely used and one of the last
+// two is empty or absent. Since opset 18 they may be those of some axes only.
+Values Resize(Convert& c) {
+  Expr x = c.input(0);
+  std::optional<ResizeForm> f = read_resize(c, x);
+  if (!f) return {};
+  return {resized_by(c, x, *f)};
 }
 
 // Scales are an attribute before opset 9 and an input since then.
 Values Upsample(Convert& c) {
   Expr x = c.input(0);
-  Resizing r;
-  r.mode = c.text("mode", "nearest");
-  if (r.mode == "bilinear") r.mode = "linear";
-  if (r.mode != "nearest" && r.mode != "linear") return c.unsupported("mode is '{}'", r.mode);
-  std::optional<std::vector<double>> scales;
+  ResizeForm f;
+  f.how = {.mode = c.text("mode", "nearest"), .transformation = "asymmetric", .nearest = inwards};
+  if (f.how.mode == "bilinear") f.how.mode = "linear";
+  if (f.how.mode != "nearest" && f.how.mode != "linear") return c.unsupported("mode is '{}'", f.how.mode);
+  for (int64_t i = 0; i < c.rank(x); ++i) f.axes.push_back(i);
   if (const Attribute* a = c.node.find("scales")) {
     const std::vector<float>* list = std::get_if<std::vector<float>>(&a->value);
     if (!list) return c.bad("attribute scales should be floats");
-    scales = std::vector<double>(list->begin(), list->end());
-  } else if (c.has(1) && !c.known(1)) {
-    ResizeForm f;
-    f.how = {.mode = r.mode, .transformation = "asymmetric", .nearest = "floor"};
-    f.scales_at = 1;
-    for (int64_t i = 0; i < c.rank(x); ++i) f.axes.push_back(i);
-    return {resized_by_axis(c, x, f)};
+    const Tensor scales =
+        Tensor::from_doubles({std::ssize(*list)}, DType::float32(), std::vector<double>(list->begin(), list->end()));
+    f.list = c.constant(scales), f.known = known_of(scales);
   } else if (c.has(1)) {
-    scales = numbers(c, 1, "scales");
+    f.list = c.input(1), f.known = c.known(1);
   } else {
     return c.bad("scales are missing");
   }
-  std::optional<Dims> size = scales ? scaled(c, x, *scales) : std::nullopt;
-  if (!size) return {};
-  return {resized(c, x, *size, r)};
+  if (std::optional<int64_t> count = c.extent(f.list, 0); count && *count != c.rank(x))
+    return c.bad("there are {} scales for the data {}", *count, ir::str(x->type));
+  return {resized_by(c, x, f)};
 }
 
 // The coordinates of ONNX's grid are its last axis, those of Relay's its second one. Opset 20 renamed the modes.

@@ -46,6 +46,7 @@ bool divides(const Expr& a, const Expr& b) { return scalar::prove_equal(floormod
 // begin, end: the region of tf_crop_and_resize along this axis.
 Place place_of(const std::string& mode, const Expr& x, const Expr& in, const Expr& out, double begin, double end,
                DType f) {
+  if (mode != "tf_crop_and_resize" && scalar::prove_equal(in, out) == true) return {x, dim(1), {}};
   // Integral positions: if in / out is an integer, indices are affine.
   if (mode == "asymmetric") {
     if (divides(out, in)) return {x * scalar::simplify(floordiv(in, out)), dim(1), {}};

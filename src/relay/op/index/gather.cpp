@@ -19,7 +19,8 @@ struct GatherNDAttrs {
   OptInt index_rank;
   static constexpr auto fields = std::tuple{
       field("batch_dims", &GatherNDAttrs::batch_dims, "Number of leading axes that data and the result share."),
-      field("index_rank", &GatherNDAttrs::index_rank, "The extent of the first axis of indices, if it is unknown.")};
+      field("index_rank", &GatherNDAttrs::index_rank,
+            "The extent of the first axis of indices, if its type leaves it open.")};
 };
 
 Result<Type> infer(const GatherAttrs& a, const Types& in) {
@@ -60,9 +61,16 @@ Result<Type> infer_nd(const GatherNDAttrs& a, const Types& in) {
   if (!indices->dtype.is_int()) return constraint("C1", "indices must be integers, but are {}", indices->dtype.str());
   // (C2) The first axis of indices has a known extent: the number of indexed axes.
   if (indices->shape.empty()) return constraint("C2", "indices must have at least one axis");
-  Dim m = a.index_rank ? dim(*a.index_rank) : indices->shape[0];
-  if (!scalar::is_int(m))
-    return constraint("C2", "the first axis of indices {} must have a known extent", text(indices->shape));
+  const Dim m = a.index_rank ? dim(*a.index_rank) : indices->shape[0];
+  if (!scalar::is_int(m)) {
+    Diagnostic d =
+        constraint("C2", "the extent of the first axis of indices {}, the number of indexed axes, is unknown",
+                   text(indices->shape));
+    d.help = "give it as index_rank, or give the shape of indices";
+    return d;
+  }
+  if (m->ivalue < 0 || !agree(indices->shape[0], m))
+    return constraint("C2", "index_rank is {}, but indices is {}", m->ivalue, text(indices->shape));
   // (C3) Data has that many axes after the shared ones.
   if (a.batch_dims < 0 || a.batch_dims > rank(indices) - 1 || a.batch_dims + m->ivalue > rank(data))
     return constraint("C3", "{} indices after {} shared axes do not fit data {}", m->ivalue, a.batch_dims,
@@ -169,11 +177,17 @@ OpDef gather_nd() {
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},
-            {.inputs = {"(4, 5)", "(2, 2, 3) int32"}, .low = -4, .high = 3},
+            {.inputs = {"(4, 5)", "(2, 2, 3) int32"},
+             .attrs = "index_rank=2",
+             .symbolic = {"(4, 5)", "(m, 2, 3) int32"},
+             .low = -4,
+             .high = 3},
             {.inputs = {"(3, 4, 5)", "(1, 3, 2) int64"}, .attrs = "batch_dims=1", .low = 0, .high = 3},
             {.inputs = {"(3, 4)", "(1, 5) int64"}, .low = 0, .high = 2}},
        .rejects = {{{"(2, 3)", "(2, 3)"}, "", "C1"},
                    {{"(2, 3)", "() int32"}, "", "C2"},
+                   {{"(2, 3)", "(n, 2) int32"}, "", "C2"},
+                   {{"(2, 3)", "(1, 2) int32"}, "index_rank=2", "C2"},
                    {{"(2, 3)", "(3, 2) int32"}, "", "C3"},
                    {{"(2, 3)", "(1, 4) int32"}, "batch_dims=1", "C4"}}},
       "GatherNDAttrs");

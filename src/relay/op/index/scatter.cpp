@@ -142,6 +142,12 @@ te::Tensors compute(const ScatterElementsAttrs& a, const te::Tensors& in, const 
   })};
 }
 
+// The number of indexed axes: the first extent of indices, or, if that is unknown, the axes of data that updates lack.
+int64_t indexed_axes(const Dims& data, const Dims& indices, const Dims& updates) {
+  if (scalar::is_int(indices[0])) return indices[0]->ivalue;
+  return std::ssize(data) + std::ssize(indices) - 1 - std::ssize(updates);
+}
+
 Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
   RELAY_ASSIGN(const TensorType* data, tensor_input(in, 0, "data"));
   RELAY_ASSIGN(const TensorType* indices, tensor_input(in, 1, "indices"));
@@ -149,11 +155,13 @@ Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
   // (C1) The mode is one of five.
   RELAY_RETURN_IF_ERROR(expect_mode("mode", a.mode, false));
   // (C2) The indices are integers, and their first axis is the number of indexed axes.
-  if (!indices->dtype.is_int() || indices->shape.empty() || !scalar::is_int(indices->shape[0]))
-    return constraint("C2", "indices must be integers with a first axis of known extent, but are {}", ir::str(in[1]));
+  if (!indices->dtype.is_int() || indices->shape.empty())
+    return constraint("C2", "indices must be integers with at least one axis, but are {}", ir::str(in[1]));
   // (C3) Data has that many axes.
-  int64_t m = indices->shape[0]->ivalue;
-  if (m > rank(data)) return constraint("C3", "{} indices do not fit data {}", m, text(data->shape));
+  const int64_t m = indexed_axes(data->shape, indices->shape, updates->shape);
+  if (m < 0 || m > rank(data) || !agree(indices->shape[0], dim(m)))
+    return constraint("C3", "indices {} do not fit data {} and updates {}", text(indices->shape), text(data->shape),
+                      text(updates->shape));
   // (C4) Updates are a slice of data per index, of the type of data.
   Dims wanted(indices->shape.begin() + 1, indices->shape.end());
   wanted.insert(wanted.end(), data->shape.begin() + m, data->shape.end());
@@ -164,16 +172,17 @@ Result<Type> infer_nd(const ScatterNDAttrs& a, const Types& in) {
 }
 
 op::Checks checked_nd(const ScatterNDAttrs&, const Types& in) {
-  const Dims &data = ir::as<ir::TensorType>(in[0])->shape, &indices = ir::as<ir::TensorType>(in[1])->shape;
+  const Dims& data = ir::as<ir::TensorType>(in[0])->shape;
+  const int64_t m = indexed_axes(data, ir::as<ir::TensorType>(in[1])->shape, ir::as<ir::TensorType>(in[2])->shape);
   op::CheckedIndices out{1, {}, {}};
-  for (int64_t k = 0; scalar::is_int(indices[0]) && k < indices[0]->ivalue; ++k)
-    out.axes.push_back(k), out.extents.push_back(data[static_cast<size_t>(k)]);
+  for (int64_t k = 0; k < m; ++k) out.axes.push_back(k), out.extents.push_back(data[static_cast<size_t>(k)]);
   return out.axes.empty() ? op::Checks{} : op::Checks{out};
 }
 
 te::Tensors compute_nd(const ScatterNDAttrs& a, const te::Tensors& in, const Type&) {
   const te::Tensor &data = in[0], &indices = in[1], &updates = in[2];
-  const size_t m = static_cast<size_t>(indices->shape[0]->ivalue), rank = data->shape.size();
+  const size_t m = static_cast<size_t>(indexed_axes(data->shape, indices->shape, updates->shape));
+  const size_t rank = data->shape.size();
   const Exprs places(indices->shape.begin() + 1, indices->shape.end());  // extents of the axes indexed by y..
   const Held held{data, combiner_of(a.mode)};
   std::vector<size_t> indexed(m);
@@ -282,10 +291,12 @@ ir::Exprs gradient(const ScatterElementsAttrs& a, const Adjoint& of) {
 
 ir::Exprs gradient_nd(const ScatterNDAttrs& a, const Adjoint& of) {
   const ir::Expr& indices = of.inputs[1];
+  const int64_t m =
+      indexed_axes(grad::tensor(of.inputs[0]).shape, grad::tensor(indices).shape, grad::tensor(of.inputs[2]).shape);
   const Places at{[&](const ir::Expr& data, const ir::Expr& updates, const char* mode) {
                     return grad::call("scatter_nd", {data, indices, updates}, {{"mode", mode}});
                   },
-                  [&](const ir::Expr& data) { return grad::call("gather_nd", {data, indices}); }};
+                  [&](const ir::Expr& data) { return grad::call("gather_nd", {data, indices}, {{"index_rank", m}}); }};
   return gradient_at(at, a.mode, of);
 }
 
@@ -337,7 +348,7 @@ OpDef scatter_nd() {
   return define<ScatterNDAttrs>(
       {.name = "scatter_nd",
        .doc = "Replaces slices of data by updates, or combines them. Index tuples are stored along the first axis of "
-              "indices.",
+              "indices, whose extent may be unknown: data and updates determine it.",
        .inputs = {{"data", "any shape"},
                   {"indices", "integers, (M, ..)"},
                   {"updates", "a slice of data for each index tuple"}},
@@ -347,18 +358,22 @@ OpDef scatter_nd() {
        .checked = checked_nd,
        .gradient = gradient_nd,
        .oracle = "scatter_nd(data, indices, updates, mode)",
-       .examples =
-           {{.inputs = {"(4, 5, 3)", "(2, 6) int64", "(6, 3)"},
-             .symbolic = {"(4, 5, w)", "(2, n) int64", "(n, w)"},
-             .low = 0,
-             .high = 3},
-            {.inputs = {"(4, 5)", "(1, 2, 3) int32", "(2, 3, 5)"}, .attrs = "mode=\"add\"", .low = -4, .high = 3},
-            {.inputs = {"(4, 5)", "(2, 6) int64", "(6,)"}, .attrs = "mode=\"mul\"", .low = 0, .high = 3},
-            {.inputs = {"(4, 5)", "(2, 6) int64", "(6,)"}, .attrs = "mode=\"min\"", .low = 0, .high = 3},
-            {.inputs = {"(4, 5)", "(1, 6) int64", "(6, 5)"}, .attrs = "mode=\"max\"", .low = 0, .high = 3}},
+       .examples = {{.inputs = {"(4, 5, 3)", "(2, 6) int64", "(6, 3)"},
+                     .symbolic = {"(4, 5, w)", "(2, n) int64", "(n, w)"},
+                     .low = 0,
+                     .high = 3},
+                    {.inputs = {"(4, 5)", "(1, 2, 3) int32", "(2, 3, 5)"},
+                     .attrs = "mode=\"add\"",
+                     .symbolic = {"(4, 5)", "(m, 2, 3) int32", "(2, 3, 5)"},
+                     .low = -4,
+                     .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 6) int64", "(6,)"}, .attrs = "mode=\"mul\"", .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(2, 6) int64", "(6,)"}, .attrs = "mode=\"min\"", .low = 0, .high = 3},
+                    {.inputs = {"(4, 5)", "(1, 6) int64", "(6, 5)"}, .attrs = "mode=\"max\"", .low = 0, .high = 3}},
        .rejects = {{{"(2, 3)", "(1, 3) int32", "(3, 3)"}, "mode=\"mean\"", "C1"},
                    {{"(2, 3)", "(1, 3)", "(3, 3)"}, "", "C2"},
                    {{"(2, 3)", "(3, 2) int32", "(2,)"}, "", "C3"},
+                   {{"(2, 3)", "(m, 2) int32", "(2, 3, 1)"}, "", "C3"},
                    {{"(2, 3)", "(1, 2) int32", "(2, 4)"}, "", "C4"},
                    {{"(2, 3)", "(1, 2) int32", "(2, 3) int32"}, "", "C4"}}},
       "ScatterNDAttrs");

@@ -74,24 +74,25 @@ const Row rows[] = {
 using grad::Value;
 using Slopes = std::array<Value, 2> (*)(const Value& x, const Value& y, const Value& out, const Value& dy);
 
-// The gradient goes to the chosen operand; half to each if they are equal.
-std::array<Value, 2> to_the_chosen(const char* chosen, const Value& x, const Value& y, const Value& dy) {
-  auto share = [&](const char* test, const Value& a, const Value& b) {
-    return grad::call("cast", {grad::call(test, {a, b})}, {{"dtype", grad::tensor(dy).dtype}});
+// The gradient goes to the operand that is not exceeded; half to each if they are equal, and all to both beside NaN.
+std::array<Value, 2> to_the_chosen(const char* exceeds, const Value& x, const Value& y, const Value& dy) {
+  const Value half = grad::times(dy, grad::number(0.5, dy)), equal = grad::call("equal", {x, y});
+  const Value share = grad::call("where", {equal, half, dy}), none = grad::number(0, dy);
+  auto of = [&](const Value& a, const Value& b) {
+    return grad::call("where", {grad::call(exceeds, {b, a}), none, share});
   };
-  const Value half = grad::times(dy, grad::number(0.5, dy)), ties = grad::times(half, share("equal", x, y));
-  return {grad::plus(grad::times(dy, share(chosen, x, y)), ties),
-          grad::plus(grad::times(dy, share(chosen, y, x)), ties)};
+  return {of(x, y), of(y, x)};
 }
 
-// x to the power of y: y x^(y-1), which is 0 if y is 0, and out log(x), which is 0 if x is 0.
+// x to the power of y: y x^(y-1), which is 0 if y is 0, and out log(x). At x = 0 the latter is 0, unless y is negative.
 std::array<Value, 2> slopes_of_power(const Value& x, const Value& y, const Value& out, const Value& dy) {
-  const Value one = grad::number(1, y), is_zero = grad::call("equal", {y, grad::number(0, y)}),
+  const Value zero = grad::number(0, y), one = grad::number(1, y), is_zero = grad::call("equal", {y, zero}),
               exponent = grad::minus(grad::call("where", {is_zero, one, y}), one),
-              of_x = grad::times(y, grad::call("power", {x, exponent})),
-              log = grad::call("where", {grad::call("greater", {x, grad::number(0, x)}), grad::call("log", {x}),
-                                         grad::zeros_like(x)});
-  return {grad::times(dy, of_x), grad::times(dy, grad::times(out, log))};
+              of_x = grad::times(dy, grad::times(y, grad::call("power", {x, exponent}))),
+              flat = grad::call("logical_and",
+                                {grad::call("equal", {x, grad::number(0, x)}), grad::call("greater_equal", {y, zero})}),
+              of_y = grad::times(out, grad::call("log", {x}));
+  return {grad::call("where", {is_zero, zero, of_x}), grad::times(dy, grad::call("where", {flat, zero, of_y}))};
 }
 
 // x - y q: q, the rounded quotient, has derivative 0.

@@ -39,22 +39,33 @@ class Along {
     return e;
   }
 
+  // Before a place is rounded to an element, it is a number of float32, as scales such as 0.3 are: 1.5 / 0.3f is 5, as in
+  // ONNX Runtime. Places beyond 2^22 stay as they are.
+  Expr rounded(const Expr& place) {
+    if (how_.mode != "nearest") return place;
+    const Expr near = real(c_.cast(place, DType::float32()));
+    return c_.emit("where", {c_.emit("less", {place, number(0x1p22)}), near, place});
+  }
+  Expr quotient(const Expr& i, const Expr& scale) { return rounded(c_.divide(i, scale)); }
+
   // For each new element, its place among the old ones.
   Expr places() {
     const Expr i = real(numbers_to(c_, to_.size));
-    const Expr half = c_.add(c_.divide(c_.add(i, 0.5), to_.scale), -0.5);
+    const Expr half = c_.add(quotient(c_.add(i, 0.5), to_.scale), -0.5);
     const Expr count = c_.multiply(extent_, to_.scale), last = c_.add(extent_, -1);
     const Expr one = c_.emit("equal", {count, number(1)});
     const Expr steps = c_.emit("where", {one, number(1), c_.add(count, -1)});
     const std::string& how = how_.transformation;
     if (how == "half_pixel") return half;
-    if (how == "asymmetric") return c_.divide(i, to_.scale);
+    if (how == "asymmetric") return quotient(i, to_.scale);
+    if (how == "tf_half_pixel_for_nn")  // an axis that stays has its own places
+      return c_.emit("where", {c_.emit("equal", {to_.scale, number(1)}), i, quotient(c_.add(i, 0.5), to_.scale)});
     if (how == "pytorch_half_pixel")
-      return c_.emit("where", {c_.emit("equal", {count, number(1)}), number(-0.5), half});
-    if (how == "align_corners") return c_.emit("where", {one, number(0), c_.divide(c_.multiply(i, last), steps)});
+      return c_.emit("where", {c_.emit("equal", {real(to_.size), number(1)}), number(0), half});
+    if (how == "align_corners") return c_.emit("where", {one, number(0), quotient(c_.multiply(i, last), steps)});
     if (how == "half_pixel_symmetric") {
       const Expr ratio = c_.divide(real(to_.size), count);
-      return c_.add(half, c_.multiply(c_.multiply(extent_, 0.5), c_.subtract(number(1), ratio)));
+      return rounded(c_.add(half, c_.multiply(c_.multiply(extent_, 0.5), c_.subtract(number(1), ratio))));
     }
     if (how != "tf_crop_and_resize") return c_.bad("coordinate_transformation_mode is '{}'", how);
     const Expr length = c_.multiply(c_.subtract(to_.end, to_.start), last);
@@ -67,6 +78,11 @@ class Along {
     if (how_.nearest == "ceil") return whole(c_.emit("ceil", {at}));
     if (how_.nearest == "round_prefer_ceil") return whole(floor(c_.add(at, 0.5)));
     if (how_.nearest == "round_prefer_floor") return whole(c_.emit("ceil", {c_.add(at, -0.5)}));
+    if (how_.nearest == "inwards") {
+      const Expr up = c_.emit("ceil", {at}), shrinks = c_.emit("less", {to_.scale, number(1)});
+      if (to_.known_scale) return whole(*to_.known_scale < 1 ? up : floor(at));
+      return whole(c_.emit("where", {shrinks, up, floor(at)}));
+    }
     return c_.bad("nearest_mode is '{}'", how_.nearest);
   }
 

@@ -7,7 +7,8 @@
 namespace relay::frontend {
 
 struct Interpolation {
-  std::string mode = "nearest", transformation = "half_pixel", nearest = "round_prefer_floor";
+  std::string mode = "nearest", transformation = "half_pixel";
+  std::string nearest = "round_prefer_floor";  // or "inwards": up along axes that shrink, down along the others
   double cubic_alpha = -0.75;
   bool exclude_outside = false, antialias = false;
   double extrapolation = 0;
