@@ -202,11 +202,15 @@ double rate_of(const TargetDesc& t, DType left, DType right, DType sum,
 }
 double pairs_rate(const TargetDesc& t) { return rate_of(t, DType::int16(), DType::int16(), DType::int32()); }
 
-// True if bytes are multiplied in pairs of 16 bits on the machine. Where they have an instruction, none was measured.
+// True if bytes are multiplied in pairs of 16 bits on the machine. Where they have an instruction that is exact for all
+// of them, none was measured.
 bool multiplies_pairs(const TargetDesc& t) {
   for (const DType data : {DType::int8(), DType::uint8()})
-    for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile})
-      if (rate_of(t, data, DType::int8(), DType::int32(), registers) > 0) return false;
+    for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile}) {
+      const machine::Instruction* found =
+          machine::fastest_instruction(t, data, DType::int8(), DType::int32(), registers).instruction;
+      if (found && !found->short_sums) return false;
+    }
   return pairs_rate(t) > 0;
 }
 
