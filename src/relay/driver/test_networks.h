@@ -53,6 +53,11 @@ inline const std::vector<Network> networks = {
      {{33, 30, 3, 3}},
      "nn.conv2d(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), padding=[1, 1], "
      "channels=33, kernel_size=[3, 3], out_dtype=\"int32\")"},
+    {"winograd of bytes",
+     {1, 40, 16, 16},
+     {{48, 40, 3, 3}},
+     "nn.conv2d(cast(multiply(%x, 64f), dtype=\"int8\"), cast(multiply(%w0, 64f), dtype=\"int8\"), padding=[1, 1], "
+     "channels=48, kernel_size=[3, 3], out_dtype=\"int32\")"},
     {"pool", {1, 16, 28, 28}, {}, "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2])"},
     {"tap sums",
      {2, 32, 24, 28},

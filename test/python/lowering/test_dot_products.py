@@ -158,23 +158,48 @@ WITH_BFLOATS = {"zen4", "zen5"}  # sapphirerapids has it at a quarter of the spe
 
 @pytest.mark.parametrize("target", each_nth(2, DESCRIBED))
 def test_the_instruction_is_taken_where_it_pays(target, tmp_path):
-    data, weight = np.zeros((64, 256), "int8"), np.ones((64, 256), "int8")
+    data, weight = np.zeros((64, 256), "int8"), np.full((64, 256), 127, "int8")
     for k in (256, 255, 254, 253, 9, 7, 4):
         bytes_ = rules_for(target, dense_of(data[:, :k], weight[:, :k], "int32"), tmp_path, strict=True)
         assert bool(FOUR_AT_ONCE.search(bytes_)) == (target in WITH_BYTES and k != 7), (k, bytes_)
         assert bool(TWO_AT_ONCE.search(bytes_)) != bool(FOUR_AT_ONCE.search(bytes_)), (k, bytes_)
     for window in (1, 3):
         for c in (32, 30):
-            data, weight = np.zeros((1, c, 14, 14), "int8"), np.ones((64, c, window, window), "int8")
+            data, weight = np.zeros((1, c, 14, 14), "int8"), np.full((64, c, window, window), 127, "int8")
             conv = conv_of(data, weight, {"padding": [window // 2] * 2}, "int32")
             rules = rules_for(target, conv, tmp_path, strict=True)
             assert bool(FOUR_AT_ONCE.search(rules)) == (target in WITH_BYTES), (c, rules)
-            assert bool(TWO_AT_ONCE.search(rules)) != (target in WITH_BYTES), (c, rules)
+            in_pairs = TWO_AT_ONCE.search(rules) or (window == 3 and "Winograd" in rules)
+            assert bool(in_pairs) != (target in WITH_BYTES), (c, rules)
     half = ml_dtypes.bfloat16
     for k in (256, 255):
         data, weight = np.zeros((64, k)), np.ones((64, k))
         bfloats = rules_for(target, dense_of(data.astype(half), weight.astype(half), "float32"), tmp_path, strict=True)
         assert ("2 products at once" in bfloats) == (target in WITH_BFLOATS), (k, bfloats)
+
+
+@pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "int8")], ids="-".join)
+def test_weights_of_seven_bits_are_multiplied_as_bytes(types, tmp_path):
+    """Without an instruction that adds four products, pairs of products are added in 16 bits, which hold
+    255 * (127 + 1) and 255 * (-127 - 1)."""
+    random = np.random.default_rng(10)
+    for m, k, n in DENSE:
+        data, weight = whole(random, types[0], (m, k)), whole(random, "int8", (n, k)) // 2
+        weight[0, 0:2], weight[1 % n, 0:2] = (127, 1), (-127, -1)
+        module = dense_of(data, weight, "int32")
+        expected = data.astype("int64") @ weight.astype("int64").T
+        for target in MASKED:
+            np.testing.assert_array_equal(relay.compile(module, target=target)(data), expected, err_msg=f"{m}x{k}x{n}")
+        if m >= 8 and k % 4 == 0:
+            assert FOUR_AT_ONCE.search(rules_for("zen3", module, tmp_path, strict=True)), (m, k, n)
+            weight[0, 0:2] = 127, 2  # 32,895 is too large
+            assert TWO_AT_ONCE.search(rules_for("zen3", dense_of(data, weight, "int32"), tmp_path, strict=True))
+            weight[0, 0:2] = -127, -2
+            assert TWO_AT_ONCE.search(rules_for("haswell", dense_of(data, weight, "int32"), tmp_path, strict=True))
+    for data_shape, weight_shape, how in CONVS:
+        data, weight = whole(random, types[0], data_shape), whole(random, "int8", weight_shape) // 2
+        model = relay.compile(conv_of(data, weight, how, "int32"))
+        np.testing.assert_array_equal(model(data), exact_conv(data, weight, **how), err_msg=f"{weight_shape}")
 
 
 @pytest.mark.parametrize("target", ["zen3", "zen4"])

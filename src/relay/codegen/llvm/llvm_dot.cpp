@@ -8,6 +8,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsAArch64.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
@@ -57,6 +58,8 @@ bool adds_short_sums(const TargetDesc& target, int products, int lanes) {
 //   a           a0 a1 a2 a3   a4 a5 a6 a7   ...
 //   low, high   products of the first half of the bytes, and of the second one
 //   pairs       a0 b0 + a1 b1, a2 b2 + a3 b3, ...
+//
+// x86 has an instruction for pairs.
 llvm::Value* sums_of_pairs(llvm::IRBuilder<>& b, llvm::Intrinsic::ID product, llvm::Value* left, llvm::Value* right) {
   const int bytes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(left->getType())->getNumElements());
   const unsigned half = static_cast<unsigned>(bytes / 2);
@@ -68,6 +71,10 @@ llvm::Value* sums_of_pairs(llvm::IRBuilder<>& b, llvm::Intrinsic::ID product, ll
     return b.CreateIntrinsic(product, {products},
                              {b.CreateShuffleVector(left, lanes), b.CreateShuffleVector(right, lanes)});
   };
+  const bool is_wide = product == llvm::Intrinsic::x86_avx2_pmadd_ub_sw;
+  if (is_wide || product == llvm::Intrinsic::x86_ssse3_pmadd_ub_sw_128)
+    return b.CreateIntrinsic(is_wide ? llvm::Intrinsic::x86_avx2_pmadd_wd : llvm::Intrinsic::x86_sse2_pmadd_wd,
+                             {b.CreateIntrinsic(product, {left, right}), llvm::ConstantInt::get(products, 1)});
   llvm::Value* pairs =
       b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_addp, {products}, {products_from(0), products_from(bytes / 2)});
   return b.CreateIntrinsic(llvm::Intrinsic::aarch64_neon_saddlp, {sums, products}, {pairs});

@@ -203,7 +203,8 @@ TargetDesc target_of_tiles(const ScheduleDraft& draft, const te::Tensor& sum) {
   constexpr int general_registers = 8;
   if (found && !found->adds) --target.vector_registers;
   constexpr int for_short_sums = 8;  // products of two halves, of four rows at once
-  if (found && found->short_sums) target.vector_registers -= for_short_sums;
+  constexpr int for_pairs = 1;       // products of bytes without signs; ones may come from memory
+  if (found && found->short_sums) target.vector_registers -= found->left == DType::uint8() ? for_pairs : for_short_sums;
   if (found && found->most_bytes == sum->dtype.bytes()) target.vector_registers = general_registers;
   return target;
 }

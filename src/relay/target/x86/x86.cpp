@@ -159,11 +159,16 @@ Diagnostic unknown(std::string_view what, std::string_view name, const std::vect
 
 // The instructions that the features imply, with their rates.
 void add_instructions(TargetDesc& t, const Model& model) {
+  constexpr int widest = 64;  // processors with such vectors and without dot products of bytes were not measured
   for (const machine::Instruction* i : machine::instructions_of(t.triple, t.features))
-    if (i->on_tiles())
+    if (i->short_sums && t.vector_bytes == widest)
+      continue;
+    else if (i->on_tiles())
       t.instructions.push_back({i->name, tile_products_per_cycle});
     else if (i->left == DType::int16())  // a line for each width: narrower vectors are those of the last columns
       t.instructions.push_back({i->name, model.int16_pairs_per_cycle});
+    else if (i->short_sums)  // a line for each width; three instructions, two of which multiply
+      t.instructions.push_back({i->name, model.fma_per_cycle / 2});
     else if (i->most_bytes >= t.vector_bytes)
       t.instructions.push_back(
           {i->name, i->left == DType::bfloat16() ? model.bfloat16_pairs_per_cycle : model.fma_per_cycle});

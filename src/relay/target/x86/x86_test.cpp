@@ -74,7 +74,7 @@ TEST(X86, NeededFeatures) {
   Result<TargetDesc> t = x86().describe("alderlake");
   ASSERT_TRUE(t);
   EXPECT_EQ(t->vector_bytes, 32);
-  std::vector<std::string> names, expected{"vpdpbusd.vex", "vpmaddwd.256", "pmaddwd"};
+  std::vector<std::string> names, expected{"vpdpbusd.vex", "vpmaddwd.256", "pmaddwd", "vpmaddubsw", "pmaddubsw"};
   for (const InstructionRate& rate : t->instructions) names.push_back(rate.name);
   std::erase_if(expected, [](const std::string& name) {  // that are not in the list of instructions
     return std::ranges::none_of(machine::instructions(), [&](const machine::Instruction& i) { return i.name == name; });

@@ -50,7 +50,10 @@ Block choose_block(int64_t tiles_y, int64_t tiles_x, int64_t bytes_a_tile, int64
 class Scheduler {
  public:
   Scheduler(ScheduleDraft& draft)
-      : draft_(draft), w_(draft.form.as<Winograd>()), lanes_(draft.lanes(DType::float32())) {}
+      : draft_(draft),
+        w_(draft.form.as<Winograd>()),
+        lanes_(draft.lanes(DType::float32())),
+        input_lanes_(draft.lanes(draft.stage(w_.input)->dtype)) {}
 
   void run() {
     te::Tensor result = draft_.stage(w_.result);
@@ -65,22 +68,25 @@ class Scheduler {
     const int64_t positions = w_.y.points() * w_.x.points();
     const TargetDesc& target = *draft_.target;
     constexpr int64_t two_register_tiles = 28, many_tiles = 64;  // of 14; or if only products need to fit
-    Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * 4, two_register_tiles, target);
-    RegisterTile tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
+    const int64_t bytes = input->dtype.bytes();
+    Block block = choose_block(tiles_y_, tiles_x_, positions * channels_ * bytes, two_register_tiles, target);
+    TargetDesc for_tiles = target;
+    if (w_.in_pairs) --for_tiles.vector_registers;  // holds products, which are added by an instruction of their own
+    RegisterTile tile = choose_tile(for_tiles, lanes_, outputs_, 4, {block.columns}, {block.rows});
     o_block_ = tile.nb * lanes_;
     const int64_t blocks = blocks_of(tiles_y_, block.rows) * blocks_of(tiles_x_, block.columns);
     // Then only the products of a block of tiles and of output channels need to fit.
     const Block large = choose_block(tiles_y_, tiles_x_, positions * o_block_ * 4, many_tiles, target);
     const int64_t large_blocks = blocks_of(tiles_y_, large.rows) * blocks_of(tiles_x_, large.columns);
-    const int64_t weight_bytes = positions * channels_ * outputs_ * 4, o_blocks = blocks_of(outputs_, o_block_),
-                  data_bytes = positions * tiles_y_ * tiles_x_ * channels_ * 4;
+    const int64_t weight_bytes = positions * channels_ * outputs_ * bytes, o_blocks = blocks_of(outputs_, o_block_),
+                  data_bytes = positions * tiles_y_ * tiles_x_ * channels_ * bytes;
     const double fused_ns = static_cast<double>(blocks) * read_time(weight_bytes),
                  separate_ns = static_cast<double>(o_blocks + 2) * read_time(data_bytes) + read_time(weight_bytes) +
                                static_cast<double>((large_blocks - 1) * o_blocks) * read_time(weight_bytes / o_blocks);
     own_input_ = blocks < 4 || 2 * separate_ns < fused_ns;
     if (own_input_) {
       block = large;
-      tile = choose_tile(target, lanes_, outputs_, 4, {block.columns}, {block.rows});
+      tile = choose_tile(for_tiles, lanes_, outputs_, 4, {block.columns}, {block.rows});
       o_block_ = tile.nb * lanes_;
     }
 
@@ -147,10 +153,11 @@ class Scheduler {
     }
   }
 
-  // [o / block][p][q][c][o % block]: a task reads it in one stream.
+  // [o / block][p][q][c][o % block]: a task reads it in one stream. Pairs: [o / block][p][q][c / 2][o % block][c % 2].
   void weight() {
     Layout packed;
     packed.dims = {{3, o_block_, false}, {0}, {1}, {2}, {3, o_block_, true}};
+    if (w_.in_pairs) packed.dims[3].block = 2, packed.dims.push_back({2, 2, true});
     layout(w_.weight, packed);
     StageSchedule& s = schedule(w_.weight);
     s.place = Place::Root;
@@ -236,7 +243,7 @@ class Scheduler {
       s.place = Place::Root;
       layout(w_.input, Layout::row_major(batch_and_tile + 1));
     }
-    s.loops = {{"n", 1, tasks}, {"ty", 1, tasks}, {"tx", 1}, {"c", lanes_}};
+    s.loops = {{"n", 1, tasks}, {"ty", 1, tasks}, {"tx", 1}, {"c", input_lanes_}};
     if (at_once) s.loops.push_back({"p", at_once, LoopKind::Unroll});
     at(w_.input_rows, w_.input, at_once ? batch_and_tile : batch_and_tile - 1,
        at_once ? Storage::Registers : Storage::Stack)
@@ -313,7 +320,7 @@ class Scheduler {
 
   ScheduleDraft& draft_;
   const Winograd& w_;
-  const int lanes_;
+  const int lanes_, input_lanes_;
   te::Tensor e_;
   std::string n_, y_, x_, o_;
   std::string product_block_;  // the stage that copies the product out of the registers

@@ -33,7 +33,7 @@ static std::vector<double> product_of_roots(const std::vector<double>& points, s
 }
 
 // Evaluation at the points and at infinity; G carries the divisions of the interpolation.
-static WinogradMatrices cook_toom(const std::vector<double>& points, Winograd::Side side) {
+WinogradMatrices cook_toom(const std::vector<double>& points, Winograd::Side side) {
   const size_t n = static_cast<size_t>(side.points()), finite = points.size();
   auto powers = [](double point, int64_t count, double divisor) {
     std::vector<double> row;
@@ -89,6 +89,8 @@ int64_t known(const std::vector<Axis>& axes, const Expr& var) {
   return d ? extent_or(axes[*d], 0) : 0;
 }
 
+constexpr int64_t pair = 2;  // of numbers in 16 bits, which are multiplied at once
+
 // A number that a short one stands for: float32(x).
 const Expr& short_float(const Expr& e) {
   const bool widens = e->kind == scalar::Kind::Cast && e->dtype == DType::float32() && e->args[0]->dtype.is_float() &&
@@ -96,17 +98,32 @@ const Expr& short_float(const Expr& e) {
   return widens ? e->args[0] : e;
 }
 
+// Finds the factors of the sum.
+bool find_factors(Convolution& conv, const std::set<std::string>& constants) {
+  const te::Tensor& sum = conv.sum;
+  auto is_load = [](const Expr& e) { return e->kind == scalar::Kind::Load && e->args.size() == 4; };
+  auto is_weight = [&](const Expr& load) { return constants.count(load->source->name) > 0; };
+  if (!conv.on_integers()) {
+    conv.data = short_float(sum->body->args[0]), conv.weight = short_float(sum->body->args[1]);
+    if (!is_load(conv.data) || !is_load(conv.weight)) return false;
+    if (!is_weight(conv.weight)) std::swap(conv.data, conv.weight);
+    return is_weight(conv.weight);
+  }
+  std::optional<ByteFactor> data = byte_factor(sum->body->args[0]), weight = byte_factor(sum->body->args[1]);
+  if (!data || !weight || !is_load(data->load) || !is_load(weight->load)) return false;
+  if (!is_weight(weight->load)) std::swap(data, weight);
+  conv.data = data->load, conv.zero_point = data->zero_point, conv.weight = weight->load;
+  return is_weight(conv.weight) && conv.weight->dtype == DType::int8() && !weight->zero_point;
+}
+
 std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::string>& constants) {
-  if (sum->combiner != te::Combiner::Sum || sum->dtype != DType::float32() || sum->axes.size() != 4 ||
-      sum->reduce_axes.size() != 3 || sum->body->kind != scalar::Kind::Binary ||
+  if (sum->combiner != te::Combiner::Sum || (sum->dtype != DType::float32() && sum->dtype != DType::int32()) ||
+      sum->axes.size() != 4 || sum->reduce_axes.size() != 3 || sum->body->kind != scalar::Kind::Binary ||
       sum->body->binary != scalar::BinaryOp::Mul)
     return std::nullopt;
-  auto is_load = [](const Expr& e) { return e->kind == scalar::Kind::Load && e->args.size() == 4; };
   Convolution conv;
-  conv.sum = sum, conv.data = short_float(sum->body->args[0]), conv.weight = short_float(sum->body->args[1]);
-  if (!is_load(conv.data) || !is_load(conv.weight)) return std::nullopt;
-  if (!constants.count(conv.weight->source->name)) std::swap(conv.data, conv.weight);
-  if (!constants.count(conv.weight->source->name)) return std::nullopt;
+  conv.sum = sum;
+  if (!find_factors(conv, constants)) return std::nullopt;
 
   // The data: [n, c, y + ky, x + kx] in some order. A window is a data axis plus a reduction axis.
   Exprs vars;
@@ -153,6 +170,7 @@ std::optional<Convolution> match(const te::Tensor& sum, const std::set<std::stri
   conv.outputs = extent_or(sum->axes[conv.o], 0);
   conv.height = extent_or(sum->axes[conv.y], 0), conv.width = extent_or(sum->axes[conv.x], 0);
   if (conv.channels == 0 || conv.outputs == 0 || conv.height == 0 || conv.width == 0) return std::nullopt;
+  if (conv.on_integers() && conv.channels % pair != 0) return std::nullopt;
   return conv;
 }
 
@@ -176,17 +194,34 @@ double whole_vectors(int64_t outputs, const TargetDesc& t) {
   return static_cast<double>((outputs + lanes - 1) / lanes * lanes);
 }
 
+// Multiply-adds of an instruction relative to those of float32.
+double rate_of(const TargetDesc& t, DType left, DType right, DType sum,
+               machine::Registers registers = machine::Registers::Vector) {
+  return machine::fastest_instruction(t, left, right, sum, registers).multiply_adds_per_cycle() /
+         (t.fma_per_cycle * static_cast<double>(float_lanes(t)));
+}
+double pairs_rate(const TargetDesc& t) { return rate_of(t, DType::int16(), DType::int16(), DType::int32()); }
+
+// True if bytes are multiplied in pairs of 16 bits on the machine. Where they have an instruction that is exact for all
+// of them, none was measured.
+bool multiplies_pairs(const TargetDesc& t) {
+  for (const DType data : {DType::int8(), DType::uint8()})
+    for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile}) {
+      const machine::Instruction* found =
+          machine::fastest_instruction(t, data, DType::int8(), DType::int32(), registers).instruction;
+      if (found && !found->short_sums) return false;
+    }
+  return pairs_rate(t) > 0;
+}
+
 // Nanoseconds per image: multiply-adds at the measured share of the peak, then the time to stream the weights from
 // their cache or memory. Short numbers may be multiplied by an instruction of their own.
 double direct_ns(const Convolution& c, const TargetDesc& t) {
   const double macs =
       static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) * whole_vectors(c.outputs, t);
-  double faster = 1;
-  for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile}) {
-    const double rate = machine::fastest_instruction(t, c.data->dtype, c.weight->dtype, c.sum->dtype, registers)
-                            .multiply_adds_per_cycle();
-    faster = std::max(faster, rate / (t.fma_per_cycle * static_cast<double>(float_lanes(t))));
-  }
+  double faster = c.on_integers() ? pairs_rate(t) : 1;
+  for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile})
+    faster = std::max(faster, rate_of(t, c.data->dtype, c.weight->dtype, c.sum->dtype, registers));
   return read_taps(c) * multiply_adds_ns(t, macs) / (convolution_share * faster);
 }
 
@@ -199,10 +234,12 @@ double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
   double in = static_cast<double>(c.channels), out = whole_vectors(c.outputs, t);
   double multiply = multiply_adds_ns(t, tiles * positions * in * out) / winograd_share;
   double directions = (y.r > 1) + (x.r > 1);
-  double transforms = multiply_adds_ns(t, tiles * positions * operations * directions * (in + out));
+  const double short_part = c.on_integers() ? 0.5 : 1;  // vectors of numbers in 16 bits
+  if (c.on_integers()) multiply /= pairs_rate(t);
+  double transforms = multiply_adds_ns(t, tiles * positions * operations * directions * (in * short_part + out));
   double separate =
       y.dilation * x.dilation == 1 ? 0 : tiles * static_cast<double>(y.m * x.m) * out * bytes / beyond_l2_gbps(t);
-  return multiply + transforms + separate + streamed_ns(positions * in * out * 4, t);
+  return multiply + transforms + separate + streamed_ns(positions * in * out * 4 * short_part, t);
 }
 
 // --- the stages ------------------------------------------------------------------------------------------------------
@@ -210,8 +247,13 @@ double winograd_ns(const Convolution& c, Side y, Side x, const TargetDesc& t) {
 class Rewriter {
  public:
   Rewriter(const Convolution& conv, Side y, Side x)
-      : conv_(conv), y_(y), x_(x), along_y_(winograd_matrices(y)), along_x_(winograd_matrices(x)) {
-    names_.y = y, names_.x = x, names_.channels = static_cast<int>(conv.data_c);
+      : conv_(conv),
+        y_(y),
+        x_(x),
+        along_y_(conv.on_integers() ? integer_matrices(y) : winograd_matrices(y)),
+        along_x_(conv.on_integers() ? integer_matrices(x) : winograd_matrices(x)),
+        number_(conv.on_integers() ? DType::int16() : DType::float32()) {
+    names_.y = y, names_.x = x, names_.channels = static_cast<int>(conv.data_c), names_.in_pairs = conv.on_integers();
     tiles_y_ = imm(y.tiles(conv.height)), tiles_x_ = imm(x.tiles(conv.width));
     channels_ = imm(conv.channels), outputs_ = imm(conv.outputs), batch_ = conv.sum->axes[conv.n].extent;
     points_y_ = imm(y.points()), points_x_ = imm(x.points());
@@ -275,7 +317,7 @@ class Rewriter {
     Expr given_height = scalar::simplify(data->shape[conv_.data_y]),
          given_width = scalar::simplify(data->shape[conv_.data_x]);
     std::optional<Guarded> guard = guarded(*data);
-    if (guard && guard->otherwise != 0) guard.reset();
+    if (guard && guard->otherwise != 0 && !conv_.on_integers()) guard.reset();
     if (guard) names_.padded = data->name;
     names_.data = guard ? te::Tensor(dynamic_cast<const te::TensorNode*>(guard->value->source.get())) : data;
     if (scalar::equal(height, given_height) && scalar::equal(width, given_width)) return data;
@@ -297,9 +339,9 @@ class Rewriter {
     if (guard) inside = scalar::logical_and(scalar::substitute(guard->condition, renamed), inside);
     Expr value = guard ? scalar::substitute(guard->value, renamed) : scalar::load(data, at);
     names_.padded = guard ? data->name : name("padded");
-    te::TensorNode node = *new_stage(names_.padded, axes, scalar::select(inside, value, scalar::fimm(0, data->dtype)));
-    node.dtype = data->dtype;
-    return te::Tensor(new te::TensorNode(std::move(node)));
+    const Expr outside =
+        guard ? scalar::imm(static_cast<int64_t>(guard->otherwise), data->dtype) : scalar::imm(0, data->dtype);
+    return new_stage(names_.padded, axes, scalar::select(inside, value, outside));
   }
 
   te::Tensor input_transform(const te::Tensor& data) {
@@ -311,7 +353,8 @@ class Rewriter {
       at[conv_.data_n] = n.var, at[conv_.data_c] = c.var;
       at[conv_.data_y] = first_row(ty.var, y_, conv_.height) + i * y_.dilation;
       at[conv_.data_x] = first_row(tx.var, x_, conv_.width) + j.var * x_.dilation;
-      column.push_back(scalar::cast(DType::float32(), scalar::load(data, at)));
+      const Expr value = scalar::cast(number_, scalar::load(data, at));
+      column.push_back(conv_.zero_point ? value - conv_.zero_point : value);
     }
     names_.input_rows = name("input_rows");
     te::Tensor rows = new_stage(names_.input_rows, {p, n, ty, tx, j, c}, transformed(along_y_.input, p.var, column));
@@ -330,10 +373,9 @@ class Rewriter {
     const Expr& own_o = conv_.sum->axes[conv_.o].var;
     Exprs taps;
     for (int64_t ky = 0; ky < y_.r; ++ky)
-      taps.push_back(
-          scalar::cast(DType::float32(),
-                       scalar::substitute(
-                           conv_.weight, {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}})));
+      taps.push_back(scalar::cast(
+          number_, scalar::substitute(conv_.weight,
+                                      {{conv_.ky, imm(ky)}, {conv_.kx, kx.var}, {conv_.c, c.var}, {own_o, o.var}})));
     names_.weight_rows = name("weight_rows");
     te::Tensor half = new_stage(names_.weight_rows, {p, kx, c, o}, transformed(along_y_.weight, p.var, taps));
     Axis p2 = new_axis("p", points_y_), q = new_axis("q", points_x_), c2 = new_axis("c", channels_),
@@ -347,12 +389,17 @@ class Rewriter {
   te::Tensor product(const te::Tensor& input, const te::Tensor& weight) {
     Axis p = new_axis("p", points_y_), q = new_axis("q", points_x_), n = new_axis("n", batch_),
          ty = new_axis("ty", tiles_y_), tx = new_axis("tx", tiles_x_), o = new_axis("o", outputs_),
-         c = new_axis("c", channels_);
+         c = new_axis("c", imm(conv_.on_integers() ? conv_.channels / pair : conv_.channels));
     te::TensorNode node;
-    node.name = names_.product = name("product"), node.dtype = DType::float32(), node.combiner = te::Combiner::Sum;
+    node.name = names_.product = name("product"), node.dtype = conv_.sum->dtype, node.combiner = te::Combiner::Sum;
     node.axes = {p, q, n, ty, tx, o}, node.reduce_axes = {c};
     for (const Axis& a : node.axes) node.shape.push_back(a.extent);
-    node.body = (*input)({p.var, q.var, n.var, ty.var, tx.var, c.var}) * (*weight)({p.var, q.var, c.var, o.var});
+    auto of_input = [&](const Expr& k) { return (*input)({p.var, q.var, n.var, ty.var, tx.var, k}); };
+    auto of_weight = [&](const Expr& k) { return (*weight)({p.var, q.var, k, o.var}); };
+    const Expr first = c.var * pair, second = first + 1;
+    node.body = conv_.on_integers() ? scalar::dot(node.dtype, {of_input(first), of_input(second)},
+                                                  {of_weight(first), of_weight(second)})
+                                    : of_input(c.var) * of_weight(c.var);
     return te::Tensor(new te::TensorNode(std::move(node)));
   }
 
@@ -371,12 +418,15 @@ class Rewriter {
     for (int64_t k = 0; k < x_.points(); ++k)
       row.push_back((*columns)({n2.var, ty2.var, tx2.var, i2.var, imm(k), o2.var}));
     names_.tiles = name("tiles");
-    return new_stage(names_.tiles, {n2, ty2, tx2, i2, j, o2}, transformed(along_x_.output, j.var, row));
+    const Expr sums = transformed(along_x_.output, j.var, row);
+    return new_stage(names_.tiles, {n2, ty2, tx2, i2, j, o2},
+                     conv_.on_integers() ? without_scale(sums, {y_, x_}) : sums);
   }
 
   const Convolution& conv_;
   Side y_, x_;
   WinogradMatrices along_y_, along_x_;
+  DType number_;  // of transformed data and weights
   Winograd names_;
   Expr tiles_y_, tiles_x_, channels_, outputs_, batch_, points_y_, points_x_;
 };
@@ -388,6 +438,7 @@ static std::vector<WinogradTile> tiles_of(const Convolution& conv) {
   auto along = [&](int64_t taps, int64_t dilation, int64_t other) -> std::vector<Side> {
     if (taps == 1) return {{1, 1}};
     if (taps == 3) return {{2, 3, dilation}, {4, 3, dilation}};
+    if (conv.on_integers()) return {};  // factors of the weight do not fit into 16 bits
     // 7 in one direction only: eight points.
     if (taps == 5 || (taps == 7 && other == 1)) return {{2, taps, dilation}};
     return {};
@@ -410,6 +461,7 @@ std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const Tar
   // Few channels leave lanes empty, or the transforms cost more than is saved.
   const int64_t lanes = float_lanes(target);
   if (conv.channels < lanes || conv.outputs < lanes) return std::nullopt;
+  if (conv.on_integers() && !multiplies_pairs(target)) return std::nullopt;
   const double direct = direct_ns(conv, target);
   double best_ns = surely_less * direct;
   std::optional<WinogradChoice> best;
@@ -417,7 +469,8 @@ std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const Tar
     const double ns = winograd_ns(conv, tile.y, tile.x, target);
     if (ns >= best_ns) continue;
     best_ns = ns;
-    best = {tile, {direct - ns, tile.y.points() * tile.x.points() * conv.channels * conv.outputs * 4}};
+    const int64_t bytes = conv.on_integers() ? DType::int16().bytes() : DType::float32().bytes();
+    best = {tile, {direct - ns, tile.y.points() * tile.x.points() * conv.channels * conv.outputs * bytes}};
   }
   return best;
 }

@@ -44,8 +44,9 @@ struct Winograd {
   // The convolution's own name and axes: tiles[n, y / m, x / m, y % m, x % m, o]. For interleaved images, a separate
   // stage that has them side by side; the convolution reads its elements in order.
   std::string result;
-  int channels = 1;  // dimension of the data
-  te::Tensor data;   // the convolution's data before padding
+  int channels = 1;       // dimension of the data
+  bool in_pairs = false;  // integers.cpp: products of pairs along c, [p, q, c, o] of the weight in 16 bits
+  te::Tensor data;        // the convolution's data before padding
 };
 
 // Outputs of a tile along both directions.
@@ -58,21 +59,26 @@ struct WinogradMatrices {
   Matrix input, weight, output;
 };
 WinogradMatrices winograd_matrices(Winograd::Side side);
+// Matrices for these points and infinity.
+WinogradMatrices cook_toom(const std::vector<double>& points, Winograd::Side side);
 
 // A convolution, with the role of each dimension.
 struct Convolution {
   te::Tensor sum;
-  Expr data, weight;  // the loads, of short floats perhaps
+  Expr data, weight;  // the loads, of short floats or bytes perhaps
+  Expr zero_point{};  // of bytes, in 16 bits; null if 0
   size_t n, o, y, x;  // axes of the result
   size_t data_n, data_c, data_y, data_x;
   Expr c, ky, kx;  // reduction variables
   int64_t channels, outputs, height, width, taps_y, taps_x;
   int64_t dilation_y = 1, dilation_x = 1;  // from tap to tap
   std::vector<WinogradTile> tiles{};       // the tiles possible for its windows
+  bool on_integers() const { return !sum->dtype.is_float(); }
 };
 
 // Looks at structure: one reduction with float32 sums, a contraction of float32 or shorter floats with windows of 1, 3,
-// 5 or 7 taps along two axes at stride 1, weights constant, sizes known, and only pointwise work behind it.
+// 5 or 7 taps along two axes at stride 1, weights constant, sizes known, and only pointwise work behind it. Or sums of
+// int32, of bytes less a zero point and int8, with windows of 1 or 3 taps and an even number of channels.
 std::optional<Convolution> match_winograd(const te::Tensors& outputs, const std::set<std::string>& constants);
 // The fastest tile. Unset if the direct sum is faster by the numbers of `target`.
 struct WinogradChoice {
@@ -82,6 +88,24 @@ struct WinogradChoice {
 std::optional<WinogradChoice> choose_winograd(const Convolution& conv, const TargetDesc& target);
 // Replaces the convolution in a group by its Winograd form.
 Winograd rewrite_winograd(te::Tensors& outputs, const Convolution& conv, const WinogradTile& tile);
+
+// --- on integers (integers.cpp) --------------------------------------------------------------------------------------
+
+// A byte that is widened to int32, less a zero point in 16 bits (null if 0).
+struct ByteFactor {
+  Expr load, zero_point;
+};
+std::optional<ByteFactor> byte_factor(const Expr& e);
+// The matrices of weight and output together give odd * 2^shift times the results.
+struct Scale {
+  int64_t odd = 1, shift = 0;
+};
+Scale integer_scale(Winograd::Side side);
+WinogradMatrices integer_matrices(Winograd::Side side);
+// The results, from those with the scales of both directions.
+Expr without_scale(const Expr& e, const WinogradTile& tile);
+// True if the values of the weight prove that `without_scale` is exact.
+bool results_fit(const Convolution& conv, const WinogradTile& tile, const Tensor& weight);
 
 // Schedules a group in this form (schedule.cpp).
 bool schedule_winograd(ScheduleDraft& draft);

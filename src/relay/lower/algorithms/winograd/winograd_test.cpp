@@ -16,7 +16,7 @@ namespace {
 
 using scalar::imm;
 
-const DType f32 = DType::float32();
+const DType f32 = DType::float32(), u8 = DType::uint8(), i8 = DType::int8(), i32 = DType::int32();
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -38,6 +38,25 @@ TEST(Winograd, MatricesGiveTheCorrelation) {
           EXPECT_NEAR(dot(w.output[y], products), y + k == i ? 1 : 0, 1e-12)
               << side.m << ", " << side.r << ": " << i << " " << k << " " << y;
       }
+  }
+}
+
+// The same on integers, times the scale of the direction.
+TEST(Winograd, IntegerMatricesGiveMultiplesOfTheCorrelation) {
+  for (Winograd::Side side : {Winograd::Side{1, 1}, {2, 3}, {4, 3}}) {
+    const WinogradMatrices w = integer_matrices(side);
+    const double scale = static_cast<double>(integer_scale(side).odd << integer_scale(side).shift);
+    const size_t n = static_cast<size_t>(side.points()), r = static_cast<size_t>(side.r);
+    for (const Matrix& matrix : {w.input, w.weight, w.output})
+      for (const std::vector<double>& row : matrix)
+        for (double f : row) EXPECT_EQ(f, std::round(f));
+    for (size_t i = 0; i < n; ++i)
+      for (size_t k = 0; k < r; ++k)
+        for (size_t y = 0; y < static_cast<size_t>(side.m); ++y) {
+          double sum = 0;
+          for (size_t p = 0; p < n; ++p) sum += w.output[y][p] * w.input[p][i] * w.weight[p][k];
+          EXPECT_EQ(sum, y + k == i ? scale : 0) << side.m << ", " << side.r << ": " << i << " " << k << " " << y;
+        }
   }
 }
 
@@ -63,18 +82,34 @@ TEST(Winograd, UsualValuesDoNotOverflow) {
   for (double both : {six * six, all({2, 7})}) EXPECT_LT(both * max_weight_sum * huge, std::ldexp(1, 128));
 }
 
+// Transformed bytes and weights, and pairs of their products, fit into 16 and 32 bits.
+TEST(Winograd, TransformedIntegersFit) {
+  for (Winograd::Side side : {Winograd::Side{2, 3}, {4, 3}}) {
+    const WinogradMatrices w = integer_matrices(side);
+    const double data = UINT8_MAX * growth(w.input) * growth(w.input),
+                 weight = -INT8_MIN * growth(w.weight) * growth(w.weight);
+    EXPECT_LE(data, INT16_MAX);
+    EXPECT_LE(weight, INT16_MAX);
+    EXPECT_LE(2 * data * weight, INT32_MAX);
+  }
+}
+
 struct Conv {
   int64_t channels = 16, outputs = 16, height = 9, width = 6, pad = 1, stride = 1, dilation = 1, ky = 3, kx = 3;
-  DType dtype = f32;  // of data and weight; sums are float32
+  DType dtype = f32;  // of data and weight; sums are float32. The weight of bytes is int8, and sums are int32
+  int64_t zero = 0;   // the zero point of bytes
   te::Tensor x{}, w{}, out{};
 
   // `pad` is the padding of a window of 3; others keep the size too.
   int64_t pad_y() const { return pad * (ky / 2); }
   int64_t pad_x() const { return pad * (kx / 2); }
 
+  bool on_integers() const { return !dtype.is_float(); }
+  DType sum() const { return on_integers() ? i32 : f32; }
+
   void make() {
     x = te::placeholder("x", {imm(1), imm(channels), imm(height), imm(width)}, dtype);
-    w = te::placeholder("w", {imm(outputs), imm(channels), imm(ky), imm(kx)}, dtype);
+    w = te::placeholder("w", {imm(outputs), imm(channels), imm(ky), imm(kx)}, on_integers() ? i8 : dtype);
     te::Tensor data = x;
     const int64_t py = pad_y(), px = pad_x();
     if (pad)
@@ -83,17 +118,18 @@ struct Conv {
             Expr inside =
                 scalar::logical_and(scalar::logical_and(scalar::le(imm(py), i[2]), scalar::lt(i[2], imm(height + py))),
                                     scalar::logical_and(scalar::le(imm(px), i[3]), scalar::lt(i[3], imm(width + px))));
-            return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), scalar::fimm(0, dtype));
+            return scalar::select(inside, (*x)({i[0], i[1], i[2] - py, i[3] - px}), imm(zero, dtype));
           });
     Exprs shape{imm(1), imm(outputs), imm((height + 2 * py - (ky - 1) * dilation - 1) / stride + 1),
                 imm((width + 2 * px - (kx - 1) * dilation - 1) / stride + 1)};
     te::Tensor conv = te::reduce(
         "conv", shape, {imm(channels), imm(ky), imm(kx)}, te::Combiner::Sum, [&](const Exprs& i, const Exprs& r) {
           const Expr number = (*data)({i[0], r[0], i[2] * stride + r[1] * dilation, i[3] * stride + r[2] * dilation});
-          return scalar::cast(f32, number) * scalar::cast(f32, (*w)({i[1], r[0], r[1], r[2]}));
+          const Expr wide = scalar::cast(sum(), number);
+          return (zero ? wide - zero : wide) * scalar::cast(sum(), (*w)({i[1], r[0], r[1], r[2]}));
         });
     out = unique_names(
-        {te::compute("relu", shape, [&](const Exprs& i) { return scalar::max((*conv)(i), scalar::fimm(0)); })})[0];
+        {te::compute("relu", shape, [&](const Exprs& i) { return scalar::max((*conv)(i), imm(0, sum())); })})[0];
   }
 };
 
@@ -113,7 +149,11 @@ TEST(Winograd, RewritesWindowsAtStrideOne) {
   EXPECT_TRUE(rewritten({.dilation = 2}));
   EXPECT_TRUE(rewritten({.dtype = DType::bfloat16()}));
   EXPECT_FALSE(rewritten({}, {}));  // the weight is not constant
-  Conv few{.channels = 4};          // the estimate: lanes would be empty
+  EXPECT_TRUE(rewritten({.dtype = u8, .zero = 3}));
+  EXPECT_TRUE(rewritten({.ky = 1, .dtype = i8}));
+  EXPECT_FALSE(rewritten({.channels = 15, .dtype = u8}));    // no pairs
+  EXPECT_FALSE(rewritten({.ky = 5, .kx = 5, .dtype = u8}));  // factors of the weight are too large
+  Conv few{.channels = 4};                                   // the estimate: lanes would be empty
   few.make();
   te::Tensors outputs{few.out};
   std::optional<Convolution> conv = match_winograd(outputs, {"w"});
@@ -135,6 +175,43 @@ TEST(Winograd, CompetesWithInstructionsForShortFloats) {
   EXPECT_TRUE(chosen(DType::bfloat16(), "vdpbf16ps", 1));
   EXPECT_FALSE(chosen(DType::bfloat16(), "tdpbf16ps", 1.0 / 16));
   EXPECT_TRUE(chosen(f32, "tdpbf16ps", 1.0 / 16));
+}
+
+// Bytes: only where they are multiplied in pairs of 16 bits.
+TEST(Winograd, MultipliesBytesInPairs) {
+  auto chosen = [](std::vector<InstructionRate> instructions) {
+    Conv c{.channels = 64, .outputs = 64, .height = 56, .width = 56, .dtype = u8};
+    c.make();
+    TargetDesc target = wide();
+    target.fma_per_cycle = 2;
+    target.triple = "x86_64-unknown-linux-gnu", target.instructions = std::move(instructions);
+    const std::optional<Convolution> conv = match_winograd({c.out}, {"w"});
+    return conv && choose_winograd(*conv, target).has_value();
+  };
+  EXPECT_TRUE(chosen({{"vpmaddwd.512", 2}}));
+  EXPECT_FALSE(chosen({{"vpmaddwd.512", 2}, {"vpdpbusd", 2}}));
+  EXPECT_TRUE(chosen({{"vpmaddwd.512", 1}}));
+  EXPECT_FALSE(chosen({}));
+}
+
+// Results whose multiples by 2^6 fit into 32 bits: at most 2^25 - 1, or at least -2^25.
+TEST(Winograd, ProvesThatResultsFit) {
+  auto fits = [](DType dtype, int64_t zero, int64_t channels, int weight, bool of_two = false) {
+    Conv c{.channels = channels, .outputs = 2, .dtype = dtype, .zero = zero};
+    c.make();
+    const std::optional<Convolution> conv = match_winograd({c.out}, {"w"});
+    Tensor w = Tensor::full({2, channels, 3, 3}, i8, 0);
+    for (int64_t i = w.elements() / 2; i < w.elements(); ++i) w.set(i, weight);  // the second output
+    return results_fit(*conv, of_two ? conv->tiles.front() : conv->tiles.back(), w);
+  };
+  // 114 * 9 * 255 * 128 = 33,488,640 and 116 * 9 * 255 * 128 = 34,076,160, on both sides of 2^25 = 33,554,432.
+  EXPECT_TRUE(fits(u8, 0, 114, -128));
+  EXPECT_FALSE(fits(u8, 0, 116, -128));
+  EXPECT_TRUE(fits(u8, 0, 116, -128, true));
+  EXPECT_TRUE(fits(u8, 128, 116, -128));  // differences of at most 128 and 127
+  EXPECT_TRUE(fits(i8, 0, 226, -128));    // 226 * 9 * 128 * 128 = 33,325,056
+  EXPECT_FALSE(fits(i8, 0, 228, -128));
+  EXPECT_FALSE(fits(i8, -128, 116, -128));
 }
 
 // Runs the rule's schedule in the loop interpreter; on integers, so that sums have one value for m = 2.
@@ -160,9 +237,14 @@ void check(Conv c, int64_t m, double tolerance) {
 
   std::map<std::string, Tensor> arrays;
   Tensor x = Tensor::empty({1, c.channels, c.height, c.width}, c.dtype),
-         w = Tensor::empty({c.outputs, c.channels, c.ky, c.kx}, c.dtype);
+         w = Tensor::empty({c.outputs, c.channels, c.ky, c.kx}, c.w->dtype);
   for (int64_t i = 0; i < x.elements(); ++i) x.set(i, static_cast<double>(i * 7 % 11 - 5));
   for (int64_t i = 0; i < w.elements(); ++i) w.set(i, static_cast<double>(i * 5 % 7 - 3));
+  if (c.on_integers()) {  // the least and the greatest bytes, in blocks as long as a row and in others
+    const double least = c.dtype == u8 ? 0 : INT8_MIN, most = c.dtype == u8 ? UINT8_MAX : INT8_MAX;
+    for (int64_t i = 0; i < x.elements(); ++i) x.set(i, i / c.width % 3 == 0 || i * 7 % 11 < 5 ? most : least);
+    for (int64_t i = 0; i < w.elements(); ++i) w.set(i, i / 9 % 2 == 0 || i * 5 % 7 < 3 ? INT8_MIN : INT8_MAX);
+  }
   arrays["x"] = pack(x, plan.layouts.at("x")), arrays["w"] = pack(w, plan.layouts.at("w"));
   for (const BuiltKernel& k : *kernels) {
     std::vector<void*> params;
@@ -182,7 +264,7 @@ void check(Conv c, int64_t m, double tolerance) {
   Tensor got = unpack(arrays.at("relu"), plan.layouts.at("relu"), shape);
   auto at = [&](int64_t ch, int64_t y, int64_t xx) {
     bool inside = y >= 0 && y < c.height && xx >= 0 && xx < c.width;
-    return inside ? x.at((ch * c.height + y) * c.width + xx) : 0;
+    return inside ? x.at((ch * c.height + y) * c.width + xx) - static_cast<double>(c.zero) : 0;
   };
   int64_t i = 0;
   for (int64_t o = 0; o < c.outputs; ++o)
@@ -223,6 +305,19 @@ TEST(Winograd, KernelsGiveTheDirectSum) {
   // Short floats, whose values and products float32 holds.
   check({.dtype = DType::bfloat16()}, 2, 0);
   check({.height = 8, .width = 8, .pad = 0, .dtype = DType::float16()}, 4, 2e-2);
+}
+
+TEST(Winograd, KernelsOnBytesGiveTheDirectSum) {
+  for (int64_t m : {2, 4})
+    for (DType dtype : {u8, i8}) {
+      check({.dtype = dtype}, m, 0);
+      check({.height = 8, .width = 8, .pad = 0, .dtype = dtype}, m, 0);
+      check({.dtype = dtype, .zero = dtype == u8 ? 255 : -128}, m, 0);
+      check({.dtype = dtype, .zero = 7}, m, 0);
+      check({.channels = 20, .outputs = 12, .height = 24, .width = 21, .dtype = dtype, .zero = 100}, m, 0);
+      check({.channels = 38, .outputs = 12, .height = 7, .width = 11, .ky = 1, .dtype = dtype}, m, 0);
+      check({.height = 11, .width = 8, .pad = 2, .dilation = 2, .dtype = dtype, .zero = 1}, m, 0);
+    }
 }
 
 }  // namespace

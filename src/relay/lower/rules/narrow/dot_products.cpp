@@ -23,8 +23,9 @@
 //
 // contraction.cpp peels the last step off the loop, so that the others have no condition.
 //
-// Sums through 16 bits (smull on AArch64) are exact where the weight has no neighbours along k whose products with
-// bytes of data could add up to more: -128 and -128, but not -128 and -127.
+// Sums through 16 bits (smull on AArch64, vpmaddubsw on x86) are exact where the weight has no pair along k whose
+// products with bytes of data could add up to more: for int8 -128 and -128, but not -128 and -127; for uint8 127 and 2,
+// but not 127 and 1. Weights of seven bits have none. Otherwise the instruction is not used.
 //
 // Tiles (tiles.cpp) are chosen where they multiply more numbers per cycle. They take bytes of any sign. Two computed
 // factors are multiplied on tiles too (computed.cpp). Without an instruction for the bytes, they are widened to 16 bits
@@ -86,17 +87,24 @@ Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType we
   return best;
 }
 
-// True if no two products of neighbours along the dimension with int8 data add up to more than 16 bits hold.
-bool pairs_fit(const Tensor& weight, int dim) {
-  constexpr int most = INT16_MAX / -INT8_MIN;  // of the sum of the two magnitudes
-  if (!has_least(weight)) return true;
+// True if no two products of a pair along the dimension with data of this type add up to more than 16 bits hold.
+bool pairs_fit(const Tensor& weight, int dim, DType data) {
+  // Bound of the sum of two weights of one sign; of two magnitudes, if data has signs.
+  const int most = INT16_MAX / (data == DType::uint8() ? UINT8_MAX : -INT8_MIN);
+  if (weight.dtype() != DType::int8()) return false;
+  if (data == DType::int8() && !has_least(weight)) return true;
   size_t inside = 1;
   for (size_t d = static_cast<size_t>(dim) + 1; d < weight.shape().size(); ++d)
     inside *= static_cast<size_t>(weight.shape()[d]);
   const size_t extent = static_cast<size_t>(weight.shape()[static_cast<size_t>(dim)]);
   const std::span<const int8_t> values = weight.span<int8_t>();
+  auto fits = [&](int first, int second) {
+    if (data == DType::int8()) return std::abs(first) + std::abs(second) <= most;
+    return std::max(first, 0) + std::max(second, 0) <= most && std::min(first, 0) + std::min(second, 0) >= -most;
+  };
   for (size_t i = 0; i + inside < values.size(); ++i)
-    if (i / inside % extent + 1 < extent && std::abs(values[i]) + std::abs(values[i + inside]) > most) return false;
+    if (i / inside % extent + 1 < extent && i / inside % extent % 2 == 0 && !fits(values[i], values[i + inside]))
+      return false;
   return true;
 }
 
@@ -168,7 +176,8 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
     const auto value = draft.values.find(f.weight.fact.tensor->name);
     const te::TensorNode& weight = *f.weight.fact.tensor;
     const bool known = value != draft.values.end() && value->second.shape().size() == weight.shape.size();
-    if (!known || !pairs_fit(value->second, plain_dim(f.weight.fact, f.k.var->name))) return std::nullopt;
+    const int dim = plain_dim(f.weight.fact, f.k.var->name);
+    if (!known || !pairs_fit(value->second, dim, f.choice.data)) return std::nullopt;
   }
   choose_tiles(draft, r, f);
   const machine::Instruction* chosen = f.choice.rated.instruction;
