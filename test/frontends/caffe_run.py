@@ -91,7 +91,8 @@ def picture(size, rng):
 
 def run_models(run, folder):
     """Compares trained models, before and after their softmax, which hides differences."""
-    rows, rng = [], np.random.default_rng(1)
+    rng = np.random.default_rng(1)
+    block = run.networks("Caffe models", "| model | bytes | largest difference |")
     names = [name for name in ("ssd_face", "resnet_50_thin") if run.wants(name)]
     for name in names:
         held = sdist_models.fetch(name)
@@ -117,8 +118,7 @@ def run_models(run, folder):
             size = (folder / name / "net.caffemodel").stat().st_size
             return worst, f"| {name} | {size:,} | {worst:.1e} |"
 
-        run.network(rows, name, compare)
-    run.networks("Caffe models", "| model | bytes | largest difference |", rows)
+        run.network(block, name, compare)
 
 
 def run_all(run: Run):

@@ -189,7 +189,7 @@ def run_networks(run, folder):
     sys.path.insert(1, str(PACKAGES))
     import torch
 
-    rows = []
+    block = run.networks("Core ML networks", "| network | form | largest difference |", keys=2)
     for name, network, example in networks():
         if not run.wants(name):
             continue
@@ -202,14 +202,13 @@ def run_networks(run, folder):
                 worst = difference_of_values(results_of(model, example, folder), wanted)
                 return worst, f"| {name} | {form} | {worst:.1e} |"
 
-            run.network(rows, f"{name}, {form}", compare, close)
-    run.networks("Core ML networks", "| network | form | largest difference |", rows)
+            run.network(block, f"{name}, {form}", compare, close)
 
 
 def run_twins(run):
     import onnxruntime
 
-    rows = []
+    block = run.networks("Core ML models", "| model | bytes | largest difference |")
     for name, (package, stem, shape, files, onnx, close) in TWINS.items():
 
         def compare(name=name, package=package, stem=stem, shape=shape, files=files, onnx=onnx):
@@ -230,8 +229,7 @@ def run_twins(run):
             size = sum(one.stat().st_size for one in path.rglob("*") if one.is_file())
             return worst, f"| {name} | {size:,} | {worst:.1e} |"
 
-        run.network(rows, name, compare, close)
-    run.networks("Core ML models", "| model | bytes | largest difference |", rows)
+        run.network(block, name, compare, close)
 
 
 def run_all(run: Run):

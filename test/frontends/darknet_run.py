@@ -111,7 +111,7 @@ def run_cases(run, folder):
 
 
 def run_networks(run, folder):
-    rows = []
+    block = run.networks("DarkNet networks", "| network | layers | largest difference |")
     for name, size in NETWORKS.items():
 
         def compare(name=name, size=size):
@@ -127,9 +127,8 @@ def run_networks(run, folder):
             worst = compared(name, text, shape, folder, np.random.default_rng(1), runs=1)
             return worst, f"| {name} | {len(sections) - 1} | {worst:.1e} |"
 
-        run.network(rows, name, compare)
-    run.network(rows, "yolov3_tiny, trained", lambda: trained(folder))
-    run.networks("DarkNet networks", "| network | layers | largest difference |", rows)
+        run.network(block, name, compare)
+    run.network(block, "yolov3_tiny, trained", lambda: trained(folder))
 
 
 def trained(folder):

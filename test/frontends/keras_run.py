@@ -165,7 +165,8 @@ class Forms:
 
 def run_applications(run, tally):
     """Compares the networks of keras.applications, whose layers count as compared too."""
-    rows = []
+    head = "| network | layers | parameters | largest difference | kernels: Keras, SavedModel, TFLite |"
+    block = run.networks("Keras applications", head)
     for name, size in applications.chosen().items():
 
         def compare(name=name, size=size):
@@ -181,9 +182,7 @@ def run_applications(run, tally):
             cells = [name, str(len(model.layers)), f"{model.count_params():,}", f"{found.worst:.1e}", kernels]
             return found.worst, f"| {' | '.join(cells)} |"
 
-        run.network(rows, name, compare)
-    head = "| network | layers | parameters | largest difference | kernels: Keras, SavedModel, TFLite |"
-    run.networks("Keras applications", head, rows)
+        run.network(block, name, compare)
 
 
 def inputs_of(name, model, rng):
@@ -197,7 +196,7 @@ def inputs_of(name, model, rng):
 
 def run_real(run):
     """Compares models from packages with Keras 3, or with Keras 2 where Keras 3 refuses the file."""
-    rows = []
+    block = run.networks("Keras models", "| model | bytes | compared with | largest difference |")
     for name in fetch_models.names(packages=keras_packages.PACKAGES):
 
         def compare(name=name):
@@ -211,8 +210,7 @@ def run_real(run):
             worst = worst_of(arrays(relay.compile(path)(*inputs)), flat(model(inputs[0], training=False)))
             return worst, f"| {name} | {path.stat().st_size:,} | {by} | {worst:.1e} |"
 
-        run.network(rows, name, compare)
-    run.networks("Keras models", "| model | bytes | compared with | largest difference |", rows)
+        run.network(block, name, compare)
 
 
 def classes_of_keras():

@@ -86,7 +86,7 @@ def run_cases(run, folder):
 
 
 def run_zoo(run, folder):
-    rows = []
+    block = run.networks("MXNet networks", "| network | nodes | largest difference |")
     for name in oracle(folder, "--zoo"):
 
         def compare(name=name):
@@ -94,8 +94,7 @@ def run_zoo(run, folder):
             worst = compared(folder / name)
             return worst, f"| {name} | {nodes} | {worst:.1e} |"
 
-        run.network(rows, name, compare)
-    run.networks("MXNet networks", "| network | nodes | largest difference |", rows)
+        run.network(block, name, compare)
 
 
 def run_all(run: Run):

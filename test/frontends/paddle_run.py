@@ -81,7 +81,8 @@ def run_cases(run, folder, form):
 
 def run_networks(run, folder):
     """Compares trained networks, and the CPU time of a run with that of paddle.inference, on one and two threads."""
-    rows = []
+    told = "Least CPU times of a run, in ms, of all threads together."
+    block = run.networks("Paddle networks", HEAD, [told])
     for name in wheel_models.MODELS:
 
         def compare(name=name):
@@ -103,8 +104,7 @@ def run_networks(run, folder):
             cells = ["x".join(map(str, shape)), f"{worst:.1e}", *(f"{one:.2f}" for one in times)]
             return worst, f"| {name} | {' | '.join(cells)} |"
 
-        run.network(rows, name, compare)
-    run.networks("Paddle networks", HEAD, rows, ["Least CPU times of a run, in ms, of all threads together."])
+        run.network(block, name, compare)
 
 
 def _cpu_time(model, x):

@@ -2,7 +2,8 @@
 
 Each script that ends in `_run.py` compares one format. A run without --only writes its tables into
 docs/front-ends.md, and build/front-ends/NAME.json, from which counts.py makes the table of counts. With --only and
---write, only the rows of the networks that were compared are written. A failure ends no run; its end lists all.
+--write, only the rows of networks are written, each as soon as its network was compared. A failure ends no run; its end
+lists all.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import datetime
 import json
 import pathlib
 import platform
+import re
 import resource
 import subprocess
 import time
@@ -42,20 +44,25 @@ def write(block: str, lines: Iterable[str]) -> None:
     PAGE.write_text(before + "\n".join(lines) + after)
 
 
-def merged(held: list[str], head: str, rows: list[str]) -> list[str]:
+def merged(held: list[str], head: str, rows: list[str], keys: int = 1) -> list[str]:
     """The rows of a part of the page with those of some networks replaced, or added at the end.
 
-    held: the lines of the part. An earlier table may lack the last columns of `head`: their cells stay empty.
+    held: the lines of the part. An earlier table may lack the last columns of `head`: their cells stay empty. keys: the
+    number of cells that name a row.
     """
     old_head = next((line for line in held if line.startswith("| ")), head)
     if not head.startswith(old_head):
         raise ValueError(f"the table of the page has the columns {old_head}, not those of {head}")
     kept = [line for line in held if line.startswith("| ") and line != old_head and not line.startswith("| ---")]
     kept = [line + "  |" * (head.count("|") - old_head.count("|")) for line in kept]
-    names = [line.split(" | ")[0] for line in rows]
-    place = next((k for k, line in enumerate(kept) if line.split(" | ")[0] in names), len(kept))
-    kept[place:] = [*rows, *(line for line in kept[place:] if line.split(" | ")[0] not in names)]
+    names = [_name_of(line, keys) for line in rows]
+    place = next((k for k, line in enumerate(kept) if _name_of(line, keys) in names), len(kept))
+    kept[place:] = [*rows, *(line for line in kept[place:] if _name_of(line, keys) not in names)]
     return kept
+
+
+def _name_of(line: str, keys: int) -> list[str]:
+    return line.split(" | ")[:keys]
 
 
 def difference(got, wanted, least: float = 1e-30) -> float:
@@ -104,12 +111,13 @@ class Tally:
 
 @dataclasses.dataclass
 class _Table:
-    """A table for the page. before: lines above it. of_networks: each row is one network."""
+    """A table for the page. before: lines above it. keys: the number of cells that name a network; 0 in a table of
+    others."""
 
     before: list[str]
     head: str
     rows: list[str]
-    of_networks: bool
+    keys: int
 
     def lines(self) -> list[str]:
         ruled = "|".join(" --- " for _ in range(self.head.count("|") - 1))
@@ -135,7 +143,7 @@ class Run:
         return len(self.failures)
 
     def wants(self, name: str) -> bool:
-        return self.only in name
+        return re.search(self.only, name) is not None
 
     # --- cases --------------------------------------------------------------------------------------------------------
     def case(self, tally: Tally, name: str, compare: Callable[[], float], close: float,
@@ -169,7 +177,13 @@ class Run:
         print(f"{tally.count - tally.failed} of {tally.count} {what}", flush=True)
 
     # --- networks -----------------------------------------------------------------------------------------------------
-    def network(self, rows: list[str], name: str, compare: Callable[[], tuple[float, str]],
+    def networks(self, block: str, head: str, before: Iterable[str] = (), keys: int = 1) -> str:
+        """Begins a table of networks for the page, to which network() adds rows. head: its first line. before: lines
+        above it. keys: the number of cells that name a row. Returns `block`."""
+        self._tables[block] = _Table(list(before), head, [], keys)
+        return block
+
+    def network(self, block: str, name: str, compare: Callable[[], tuple[float, str]],
                 close: float = CLOSE_NETWORK) -> None:  # fmt: skip
         """Runs a comparison of a whole network. compare: returns the largest difference and the row of the table."""
         if not self.wants(name) or not self.has_networks:
@@ -182,17 +196,15 @@ class Run:
             return
         good = worst <= close
         print(f"{'' if good else 'DIFFERS '}{name}: {worst:.1e}", flush=True)
-        rows.append(row)
+        self._tables[block].rows.append(row)
         self.failures += [] if good else [name]
+        if self._writes_rows and not self.is_whole:
+            self._write_row(block, row)
 
     # --- the page -----------------------------------------------------------------------------------------------------
     def table(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
         """Keeps a table for the page. head: its first line. before: lines above it."""
-        self._tables[block] = _Table(list(before), head, list(rows), False)
-
-    def networks(self, block: str, head: str, rows: Iterable[str], before: Iterable[str] = ()) -> None:
-        """Keeps a table of networks for the page, of the rows that network() has added."""
-        self._tables[block] = _Table(list(before), head, list(rows), True)
+        self._tables[block] = _Table(list(before), head, list(rows), 0)
 
     def counted(self, block: str, head: str, imported: Iterable[str], tally: Tally, what: str = "operator",
                 more: str = "") -> None:  # fmt: skip
@@ -207,23 +219,19 @@ class Run:
         if self.is_whole:
             self._write_tables()
             self._write_facts()
-        elif self._writes_rows:
-            self._write_rows()
         if self.failures:
             print(f"{self.name}: {self.failed} failed: {'; '.join(self.failures)}", flush=True)
         return self.failed != 0
 
     def _write_tables(self) -> None:
         for block, table in self._tables.items():
-            if table.rows or self.has_networks:
+            if not table.keys or self.has_networks:
                 write(block, table.lines())
 
-    def _write_rows(self) -> None:
-        for block, table in self._tables.items():
-            if table.of_networks and table.rows:
-                _, held, _ = part(block)
-                table.rows = merged(held.splitlines(), table.head, table.rows)
-                write(block, table.lines())
+    def _write_row(self, block: str, row: str) -> None:
+        table, (_, held, _) = self._tables[block], part(block)
+        rows = merged(held.splitlines(), table.head, [row], table.keys)
+        write(block, dataclasses.replace(table, rows=rows).lines())
 
     def _write_facts(self) -> None:
         wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
@@ -238,8 +246,10 @@ class Run:
 def main(name: str, text: str, run_all: Callable[[Run], None]) -> bool:
     """Runs the comparisons of a front end; returns true if any has failed. text: for --help."""
     parser = argparse.ArgumentParser(description=text)
-    parser.add_argument("--only", default="", help="cases and networks with this in their name; writes nothing")
-    parser.add_argument("--write", action="store_true", help="with --only: writes the rows of these networks")
+    only = "cases and networks with this regular expression in their name; writes nothing"
+    parser.add_argument("--only", default="", help=only)
+    rows = "with --only: writes the rows of these networks, each when it was compared"
+    parser.add_argument("--write", action="store_true", help=rows)
     parser.add_argument("--cases", action="store_true", help="only the small cases; keeps the tables of networks")
     arguments = parser.parse_args()
     run = Run(name, arguments.only, not arguments.cases, arguments.write)

@@ -194,7 +194,7 @@ def needed_by(path, outputs):
 
 def run_applications(run, needed):
     """Compares networks of Keras with their SavedModels, and gathers the operators that they need."""
-    rows = []
+    block = run.networks("TensorFlow networks", "| network | parameters | largest difference |")
     for name, size in applications.SIZES.items():
 
         def compare(name=name, size=size):
@@ -205,13 +205,12 @@ def run_applications(run, needed):
                 worst = worst_of(run_relay(relay.load(folder), [x]), flat(model(x, training=False)))
             return worst, f"| {name} | {model.count_params():,} | {worst:.1e} |"
 
-        run.network(rows, name, compare)
-    run.networks("TensorFlow networks", "| network | parameters | largest difference |", rows)
+        run.network(block, name, compare)
 
 
 def run_real(run, needed):
     """Compares models from packages with TensorFlow, and gathers the operators that they need."""
-    rows = []
+    block = run.networks("TensorFlow models", "| model | form | bytes | largest difference |")
     for model in tensorflow_packages.MODELS:
 
         def compare(model=model):
@@ -224,8 +223,7 @@ def run_real(run, needed):
             worst = worst_of(got, tensorflow_models.wanted(model, path))
             return worst, f"| {model.name} | {model.form} | {tensorflow_packages.size_of(path):,} | {worst:.1e} |"
 
-        run.network(rows, model.name, compare)
-    run.networks("TensorFlow models", "| model | form | bytes | largest difference |", rows)
+        run.network(block, model.name, compare)
 
 
 # Operators that only load, hold or pass values on; a case of another operator contains them.

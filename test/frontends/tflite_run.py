@@ -198,10 +198,10 @@ def run_model(name, path):
 
 def run_all(whole: Run):
     run_cases(whole)
-    rows, names = [], [name for name in MODELS if whole.wants(name)]
+    block = whole.networks("TFLite models", "| model | bytes | largest difference |")
+    names = [name for name in MODELS if whole.wants(name)]
     for name, path in zip(names, fetch_models.fetch(names), strict=True):
-        whole.network(rows, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
-    whole.networks("TFLite models", "| model | bytes | largest difference |", rows)
+        whole.network(block, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ def binary(op, dtype, scales, zeros, activation=0):
         model.outputs(model.op(op, inputs, [y], fused_activation_function=activation))
         return [integers(rng, [40, 100], dtype) for _ in inputs]
 
-    f = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply}[op]
+    functions = {"ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "SQUARED_DIFFERENCE": lambda a, b: (a - b) ** 2}
+    f = functions[op]
 
     def reals(*xs):
         a, b = ((x.astype(np.float64) - z) * np.float32(s) for x, s, z in zip(xs, scales, zeros, strict=False))
@@ -40,6 +41,7 @@ for number, op in enumerate(("ADD", "SUB", "MUL")):
     for dtype in ("int8", "uint8"):
         binary(op, dtype, (0.0213, 0.0471 + number / 90, 0.0613), (3, 120 if dtype == "uint8" else -17, 5))
     binary(op, "int8", (0.05, 0.03, 0.08), (-3, 9, -50), 3)
+binary("SQUARED_DIFFERENCE", "int8", (0.0213, 0.0471, 1.3), (3, -17, -128))
 
 
 def unary(op, dtype, scale, zero, out_scale, out_zero, f, out_type=None, **options):

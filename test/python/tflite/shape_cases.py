@@ -285,6 +285,31 @@ def _range(model, rng):
     return [np.int32(3), np.int32(20), np.int32(4)]
 
 
+def computed_slice(op, name, lists, result, f, signature=None, **masks):
+    """A slice of a tensor (6, 5). lists: its bounds; those that are not fixed are inputs."""
+
+    def build(model, rng):
+        x = model.input("x", [6, 5])
+        bounds = [
+            model.constant(key, i32(*values)) if fixed else model.input(key, [len(values)], "int32")
+            for key, (values, fixed) in lists.items()
+        ]
+        y = model.tensor("y", result, signature=signature)
+        model.outputs(model.op(op, [x, *bounds], [y], **masks))
+        return [floats(rng, [6, 5]), *(i32(*values) for values, fixed in lists.values() if not fixed)]
+
+    case(f"{op} {name}", build, lambda x, *bounds: f(x), True)
+
+
+computed_slice("SLICE", "at computed places", {"begin": ((2, 0), False), "size": ((3, 5), True)}, [3, 5],
+               lambda x: x[2:5])  # fmt: skip
+computed_slice("SLICE", "of computed sizes", {"begin": ((2, 1), False), "size": ((3, -1), False)}, [0, 0],
+               lambda x: x[2:5, 1:], signature=[-1, -1])  # fmt: skip
+one_step = {"steps": ((1, 1), True)}
+computed_slice("STRIDED_SLICE", "at a computed row", {"begin": ((-2, 0), False), "end": ((0, 0), False), **one_step},
+               [5], lambda x: x[-2], begin_mask=2, end_mask=2, shrink_axis_mask=1)  # fmt: skip
+computed_slice("STRIDED_SLICE", "to a computed end", {"begin": ((1, 1), True), "end": ((0, 4), False),
+               "steps": ((1, 2), True)}, [5, 0], lambda x: x[1:, 1:4:2], signature=[5, -1], end_mask=1)  # fmt: skip
 case("WHERE", _where, lambda x: np.argwhere(x), True)
 case("RANGE", _range, lambda a, b, c: np.arange(a, b, c, np.int32), True)
 

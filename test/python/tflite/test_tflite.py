@@ -12,7 +12,7 @@ import quantised_cases  # noqa: F401
 import recurrent_cases  # noqa: F401
 import segment_cases  # noqa: F401
 import shape_cases  # noqa: F401
-import wide_cases  # noqa: F401
+import wide_cases
 import window_cases  # noqa: F401
 from lite_cases import CASES, i32
 from writer import SAME, Model, flexible, texts
@@ -255,6 +255,8 @@ def test_a_subgraph_that_contains_itself_is_refused():
 def test_hybrid_weights_are_dequantised():
     content, (x,) = quantised_cases.HYBRID.model()
     assert relay.compile(content)(x).shape == (5, 20)
+    content, (x,) = wide_cases.HYBRID_MATRICES.model()
+    assert relay.compile(content)(x).shape == (2, 5, 7)
 
 
 def test_quantised_data_without_an_integer_form_is_refused():

@@ -113,6 +113,23 @@ unary("ELU", 0.03, 0.02, lambda x: np.where(x < 0, np.expm1(x), x), "int8", 7, -
 for approximate in (False, True):
     unary("GELU", 0.03, 0.02, lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), "int8", 7,
           -100, name=f" {approximate}", approximate=approximate)  # fmt: skip
+unary("ABS", 0.05, 0.031, np.abs, "int8", 7, -100)
+unary("ABS", 0.05, 0.05, np.abs, "int8", 7, -100, name=" of one scale")
+unary("ABS", 3e-4, 2.1e-4, np.abs)
+
+
+def logarithm(x):
+    return np.log(x, out=np.full_like(x, -1e9), where=x > 0)
+
+
+def inverse_root(x):
+    return 1 / np.sqrt(np.maximum(x, 1e-9))
+
+
+unary("LOG", 0.03, 0.02, logarithm, "int8", -60, 20)
+unary("LOG", 3e-4, 3e-4, logarithm)
+unary("RSQRT", 0.02, 0.03, inverse_root, "int8", -100, -120, -100)
+unary("RSQRT", 3e-4, 1e-3, inverse_root, low=0)
 
 
 def simple(op, shape, result, scale, out_scale, inputs=(), dtype="int16", zero=0, out_zero=0, name="", **options):
@@ -124,6 +141,47 @@ def simple(op, shape, result, scale, out_scale, inputs=(), dtype="int16", zero=0
         return [integers(rng, shape, dtype)]
 
     add(f"{op} {dtype}{name}", build)
+
+
+def matrices(name, dtype, shapes, result, scales, zeros=(0, 0, 0), fixed=False, **options):
+    """The product of matrices; `fixed`: the second is a constant."""
+    scales = np.float32(scales)
+
+    def build(model, rng):
+        a, b = (integers(rng, shape, dtype) for shape in shapes)
+        inputs = [model.input("a", shapes[0], dtype, scale=scales[0], zero=zeros[0])]
+        if fixed:
+            inputs.append(model.constant("b", b, scale=scales[1], zero=zeros[1]))
+        else:
+            inputs.append(model.input("b", shapes[1], dtype, scale=scales[1], zero=zeros[1]))
+        y = model.tensor("y", result, dtype, scale=scales[2], zero=zeros[2])
+        model.outputs(model.op("BATCH_MATMUL", inputs, [y], **options))
+        return [a] if fixed else [a, b]
+
+    def reals(a, b):
+        a, b = ((x.astype(np.float64) - zero) * scale for x, scale, zero in zip((a, b), scales, zeros, strict=False))
+        a, b = (x.swapaxes(-1, -2) if options.get(f"adj_{key}") else x for x, key in ((a, "x"), (b, "y")))
+        return np.clip(a @ b / scales[2] + zeros[2], *LIMITS[dtype])
+
+    add(f"BATCH_MATMUL {dtype}{name}", build, None if fixed else reals)
+
+
+scales8, zeros8 = (0.037, 0.012, 0.21), (3, -5, 9)
+matrices("", "int8", ([2, 5, 33], [2, 33, 7]), [2, 5, 7], scales8, zeros8)
+matrices(" transposed", "int8", ([3, 33, 5], [1, 7, 33]), [3, 5, 7], scales8, zeros8, adj_x=True, adj_y=True)
+matrices(" of a constant", "int8", ([2, 5, 33], [33, 7]), [2, 5, 7], scales8, (3, 0, 9), fixed=True)
+matrices("", "int16", ([2, 5, 33], [2, 33, 7]), [2, 5, 7], (3e-4, 2e-4, 2e-2))
+
+
+def _hybrid_matrices(model, rng):
+    """Real data, a quantised matrix: it is dequantised, where LiteRT quantises the data."""
+    a = model.input("a", [2, 5, 33])
+    b = model.constant("b", integers(rng, [2, 33, 7], "int8"), scale=0.01, zero=0)
+    model.outputs(model.op("BATCH_MATMUL", [a, b], [model.tensor("y", [2, 5, 7])]))
+    return [rng.uniform(-1, 1, [2, 5, 33]).astype(np.float32)]
+
+
+HYBRID_MATRICES = Case("BATCH_MATMUL hybrid", _hybrid_matrices, None)
 
 
 pools = {"stride_h": 2, "stride_w": 2, "filter_height": 3, "filter_width": 2}

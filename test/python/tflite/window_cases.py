@@ -138,6 +138,24 @@ transposed("same", [1, 4, 5, 3], [2, 3, 3, 3], [1, 8, 10, 2], (2, 2), SAME)
 transposed("valid", [1, 4, 5, 3], [2, 3, 2, 3], [1, 9, 10, 2], (2, 2), VALID)
 transposed("stride 1", [1, 4, 5, 3], [2, 3, 3, 3], [1, 4, 5, 2], (1, 1), SAME)
 
+
+def _open_batch(model, rng):
+    """The shape of the result has the batch of the data, which is open."""
+    x = model.input("x", [1, 4, 5, 3], signature=[-1, 4, 5, 3])
+    shape = model.op("SHAPE", [x], [model.tensor("shape", [4], "int32")], out_type=2)
+    bounds = [model.constant(key, i32(value)) for key, value in (("b", 0), ("e", 1), ("s", 1))]
+    batch = model.op("STRIDED_SLICE", [shape, *bounds], [model.tensor("n", [], "int32")], shrink_axis_mask=1)
+    sizes = [model.constant(f"size{i}", np.int32(size)) for i, size in enumerate((8, 10, 2))]
+    to = model.op("PACK", [batch, *sizes], [model.tensor("to", [4], "int32")], values_count=4, axis=0)
+    w = model.constant("w", np.ones((2, 2, 2, 3), np.float32))
+    y = model.tensor("y", [1, 8, 10, 2], signature=[-1, 8, 10, 2])
+    model.outputs(model.op("TRANSPOSE_CONV", [to, w, x], [y], padding=SAME, stride_h=2, stride_w=2))
+    return [floats(rng, [1, 4, 5, 3])]
+
+
+case("TRANSPOSE_CONV of an open batch", _open_batch,
+     lambda x: np.repeat(x.sum(-1).repeat(2, 1).repeat(2, 2)[..., None], 2, -1))  # fmt: skip
+
 W = np.random.default_rng(9).normal(size=(4, 6)).astype(np.float32)
 with_constants(
     "FULLY_CONNECTED",

@@ -60,24 +60,32 @@ Values convolution(Convert& c, const Expr& x, Expr weight, EmitAttrs attrs, int6
   return {c.activated(c.has(2) ? c.emit("nn.bias_add", {sum, c.input(2)}, {{"axis", int64_t{3}}}) : sum)};
 }
 
-// The geometry of a transposed convolution with a result of this shape.
+std::string str(const ir::Dims& shape) {
+  std::vector<std::string> extents;
+  for (const ir::Dim& d : shape) extents.push_back(scalar::str(d));
+  return format("[{}]", join(extents, ", "));
+}
+
+// The geometry of a transposed convolution with a result of this shape, whose batch may be open.
 struct Backwards {
   Ints strides, pads;
   ir::IntLists behind;  // zeros before and after the axes of the result, beyond the reach of the windows
 };
 
-std::optional<Backwards> read_backwards(Convert& c, const Expr& x, const Ints& shape, const Ints& kernel,
+std::optional<Backwards> read_backwards(Convert& c, const Expr& x, const ir::Dims& shape, const Ints& kernel,
                                         std::string_view axes) {
   const size_t n = axes.size();
   Backwards b{{}, Ints(2 * n), ir::IntLists(n + 2, Ints{0, 0})};
   const int64_t padding = c.integer("padding", 0);
-  if (shape.size() != n + 2) return c.bad("the shape of the result is [{}]", join(shape, ", "));
+  if (shape.size() != n + 2) return c.bad("the shape of the result is {}", str(shape));
   for (size_t i = 0; i < n; ++i) {
-    const int64_t stride = c.integer(format("stride_{}", axes[i]), 1), size = shape[i + 1];
+    const int64_t stride = c.integer(format("stride_{}", axes[i]), 1);
     const std::optional<int64_t> extent = c.extent(x, static_cast<int64_t>(i) + 1);
-    if (!extent) return c.unsupported("data of unknown size {}; give its shape (--shape)", ir::str(x->type));
+    if (!extent || !is_int(shape[i + 1]))
+      return c.unsupported("data of unknown size {}; give its shape (--shape)", ir::str(x->type));
+    const int64_t size = shape[i + 1]->ivalue;
     if (stride < 1 || stride > INT32_MAX || size < 1 || size > INT32_MAX)
-      return c.bad("the shape of the result is [{}], a stride {}", join(shape, ", "), stride);
+      return c.bad("the shape of the result is {}, a stride {}", str(shape), stride);
     if (c.integer(format("dilation_{}_factor", axes[i]), 1) != 1) return c.unsupported("a dilation");
     // The padding of the convolution that leads from the result's shape to the data's.
     const int64_t back = padding == same ? std::max<int64_t>((*extent - 1) * stride + kernel[i] - size, 0) : 0;
@@ -139,7 +147,7 @@ Values DEPTHWISE_CONV_2D(Convert& c) {
 // Inputs: the shape of the result, a weight (O, H, W, I), the data, a bias. Elements that the window reaches outside of
 // that shape are cut off.
 Values TRANSPOSE_CONV(Convert& c) {
-  std::optional<Ints> shape = c.ints(0, "the shape of the result");
+  std::optional<ir::Dims> shape = c.dims(0, "the shape of the result");
   Expr weight = c.input(1), x = c.input(2);
   if (!shape || !c.expect_rank(x, 4, 4, "the data") || !c.expect_rank(weight, 4, 4, "the weight")) return {};
   std::optional<Ints> kernel = kernel_of(c, weight);
@@ -180,7 +188,7 @@ Values CONV_3D(Convert& c) {
 
 // Inputs: the shape of the result, a weight (D, H, W, O, I), the data, a bias.
 Values CONV_3D_TRANSPOSE(Convert& c) {
-  std::optional<Ints> shape = c.ints(0, "the shape of the result");
+  std::optional<ir::Dims> shape = c.dims(0, "the shape of the result");
   const Expr weight = c.input(1), x = c.input(2);
   if (!shape || !c.expect_rank(x, 5, 5, "the data") || !c.expect_rank(weight, 5, 5, "the weight")) return {};
   std::optional<Ints> kernel = kernel_of(c, weight, 0, 3);

@@ -58,6 +58,7 @@ Values LOGICAL_AND(Convert& c) { return binary(c, "logical_and"); }
 Values LOGICAL_OR(Convert& c) { return binary(c, "logical_or"); }
 
 Values SQUARED_DIFFERENCE(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_squared_difference(c)};
   Expr difference = c.subtract(c.input(0), c.input(1));
   return {c.multiply(difference, difference)};
 }
@@ -101,17 +102,26 @@ static Values activation(Convert& c, function_ref<Expr(const Expr& x)> real, fun
   return {c.is_quantized_input(0) ? quantized_function(c, number) : real(c.input(0))};
 }
 
-Values ABS(Convert& c) { return unary(c, "abs"); }
+Values ABS(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_abs(c)};
+  return unary(c, "abs");
+}
 Values CEIL(Convert& c) { return unary(c, "ceil"); }
 Values COS(Convert& c) { return unary(c, "cos"); }
 Values EXP(Convert& c) {
   return activation(c, [&](const Expr& x) { return c.emit("exp", {x}); }, [](float x) { return std::exp(x); });
 }
 Values FLOOR(Convert& c) { return unary(c, "floor"); }
-Values LOG(Convert& c) { return unary(c, "log"); }
+Values LOG(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_log(c)};
+  return unary(c, "log");
+}
 Values LOGICAL_NOT(Convert& c) { return unary(c, "logical_not"); }
 Values ROUND(Convert& c) { return unary(c, "round"); }  // halves to even, in both
-Values RSQRT(Convert& c) { return unary(c, "rsqrt"); }
+Values RSQRT(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_rsqrt(c)};
+  return unary(c, "rsqrt");
+}
 Values SIGN(Convert& c) { return unary(c, "sign"); }
 Values SIN(Convert& c) { return unary(c, "sin"); }
 Values SQRT(Convert& c) { return unary(c, "sqrt"); }

@@ -2,6 +2,7 @@
 // fixedpoint.h, and LiteRT's quantization_util.cc.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -21,6 +22,26 @@ inline std::pair<int64_t, int> multiplier(double factor) {
   int64_t m = std::llround(std::ldexp(std::frexp(factor, &power), 31));
   if (m == int64_t{1} << 31) m /= 2, ++power;
   return {m, power};
+}
+
+// a * m / 2^31 * 2^power, where each of the two factors is rounded.
+inline int64_t times(int64_t a, int64_t m, int power) {
+  return quotient(product(a << std::max(power, 0), m), std::max(-power, 0));
+}
+
+// 1 / sqrt(n), for n from 1 below 2^29, as an integer of 31 bits and a power of two: five of Newton's steps.
+inline std::pair<int64_t, int> inverse_root(int64_t n) {
+  constexpr int64_t most = INT32_MAX, one = int64_t{1} << 28, half_root_of_two = 1518500250;
+  if (n == 1) return {most, 0};
+  const int pairs = (__builtin_clz(static_cast<uint32_t>(n)) - 1) / 2 - 1;  // n * 4^pairs is from 2^27 below 2^29
+  const int64_t half = quotient(n << (2 * pairs) >> 1, 1);
+  int64_t x = one;
+  for (int step = 0; step < 5; ++step) {
+    const int64_t cube = std::min(product(product(x, x), x) << 6, most);
+    x = std::min((product(one + one / 2, x) - product(half, cube)) << 3, most);
+  }
+  const int power = 11 - pairs;
+  return {product(x, half_root_of_two) << std::max(-power, 0), -std::max(power, 0)};
 }
 
 // exp(a / 2^26) * 2^31 for a from -2^31 to 0: a polynomial for the part within 1/4, times a factor for each bit above.

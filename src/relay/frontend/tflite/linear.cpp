@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "relay/frontend/common/ops/matrix_product.h"
+#include "relay/frontend/tflite/quantize.h"
 #include "relay/frontend/tflite/shape.h"
 #include "relay/scalar/simplify.h"
 
@@ -44,7 +45,9 @@ Values FULLY_CONNECTED(Convert& c) {
 
 // Products of the last two axes; the others broadcast.
 Values BATCH_MATMUL(Convert& c) {
+  const bool in_integers = c.is_quantized_input(0);
   Expr a = c.input(0), b = c.input(1);
+  if (!in_integers && c.is_quantized_input(1)) b = dequantized(c, b, c.input_entry(1));
   if (!c.expect_rank(a, 2, 32, "A") || !c.expect_rank(b, 2, 32, "B")) return {};
   auto turned = [&](const Expr& e) {
     ir::Ints order(static_cast<size_t>(c.rank(e)));
@@ -52,7 +55,9 @@ Values BATCH_MATMUL(Convert& c) {
     std::swap(order[order.size() - 1], order[order.size() - 2]);
     return c.transpose(e, order);
   };
-  return {matrix_product(c, c.flag("adj_x") ? turned(a) : a, c.flag("adj_y") ? turned(b) : b)};
+  if (c.flag("adj_x")) a = turned(a);
+  if (c.flag("adj_y")) b = turned(b);
+  return {in_integers ? quantized_matrix_product(c, a, b) : matrix_product(c, a, b)};
 }
 
 }  // namespace relay::tflite::convert

@@ -262,6 +262,25 @@ Values quantized_binary(Convert& c, const char* op) {
   return {quantized_activation(c, scaled(c, sum, {factor}, Rounds::Twice, out->zero, out->dtype))};
 }
 
+// Differences are computed in units of 2^-7 of twice the larger scale.
+Expr quantized_squared_difference(Convert& c) {
+  const std::optional<Scale> a = scale_of(c, c.input_entry(0)), b = scale_of(c, c.input_entry(1)),
+                             out = scale_of(c, c.output_entry(0));
+  if (!a || !b || !out) return nullptr;
+  for (const std::optional<Scale>& s : {a, b, out})
+    if (s->dtype != DType::int8()) return c.unsupported("quantised data of {}", s->dtype.str());
+  constexpr int64_t unit = 1 << 7;
+  const double twice = 2 * static_cast<double>(std::max(a->scale, b->scale));
+  auto raised = [&](size_t i, const Scale& s) {
+    const Expr centred = c.subtract(c.cast(c.input(i), DType::int32()), zero_point(c, s.zero));
+    return scaled(c, c.multiply(centred, zero_point(c, unit)), {static_cast<double>(s.scale) / twice}, Rounds::Twice, 0,
+                  DType::int32());
+  };
+  const Expr difference = c.subtract(raised(0, *a), raised(1, *b));
+  const double factor = twice * twice / (static_cast<double>(unit * unit) * static_cast<double>(out->scale));
+  return scaled(c, c.multiply(difference, difference), {factor}, Rounds::Twice, out->zero, out->dtype);
+}
+
 // Both in units of 2^-8.
 Expr quantized_comparison(Convert& c, const char* op) {
   const std::optional<Scale> a = scale_of(c, c.input_entry(0)), b = scale_of(c, c.input_entry(1));

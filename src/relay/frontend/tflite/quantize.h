@@ -39,6 +39,8 @@ Values quantized_product(Convert& c, const char* op, const ir::Expr& x, const ir
                          int64_t channel_axis);
 // add, subtract, multiply of inputs 0 and 1.
 Values quantized_binary(Convert& c, const char* op);
+// The squares of the differences of inputs 0 and 1.
+ir::Expr quantized_squared_difference(Convert& c);
 // A comparison of inputs 0 and 1, whose scales may differ.
 ir::Expr quantized_comparison(Convert& c, const char* op);
 // Input 0, times `slope` where it is below 0. With `alpha`, integers without their zero point, `slope` is their scale.
@@ -56,6 +58,11 @@ ir::Expr quantized_table(Convert& c, function_ref<int64_t(int64_t)> f);
 // Sigmoid and tanh of int16, whose results are in units of 2^-15.
 ir::Expr quantized_sigmoid(Convert& c, bool tanh);
 ir::Expr quantized_hard_swish(Convert& c);
+ir::Expr quantized_abs(Convert& c);
+ir::Expr quantized_log(Convert& c);    // the least integer for data that has no logarithm
+ir::Expr quantized_rsqrt(Convert& c);  // the greatest integer for data that has no root, or is 0
+// The product of matrices a and b, which are inputs 0 and 1, maybe transposed.
+ir::Expr quantized_matrix_product(Convert& c, const ir::Expr& a, const ir::Expr& b);
 // The mean over windows, rounded away from zero at halves.
 ir::Expr quantized_mean_pool(Convert& c, const ir::Expr& x, EmitAttrs attrs);
 // Means of x along axes, with the option keep_dims.

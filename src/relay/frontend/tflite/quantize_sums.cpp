@@ -1,7 +1,8 @@
-// Quantised operators with sums along axes: MEAN, SOFTMAX.
+// Quantised operators with sums along axes: MEAN, SOFTMAX, BATCH_MATMUL.
 #include <algorithm>
 #include <cmath>
 
+#include "relay/frontend/common/ops/matrix_product.h"
 #include "relay/frontend/tflite/fixed_point.h"
 #include "relay/frontend/tflite/quantize.h"
 
@@ -104,6 +105,23 @@ Expr quantized_softmax(Convert& c, double beta) {
   const auto [least, most] = range_of(out->dtype);
   const Expr placed = c.add(steps, f.number(least));
   return c.cast(c.emit("minimum", {placed, f.number(most)}), out->dtype);
+}
+
+// Sums of int32, or of int64 for data of 16 bits.
+Expr quantized_matrix_product(Convert& c, const Expr& a, const Expr& b) {
+  const std::optional<Scale> left = scale_of(c, c.input_entry(0)), right = scale_of(c, c.input_entry(1)),
+                             out = scale_of(c, c.output_entry(0));
+  if (!left || !right || !out) return nullptr;
+  const bool is_wide = left->dtype == DType::int16();
+  if ((!is_wide && left->dtype != DType::int8()) || right->dtype != left->dtype || out->dtype != left->dtype)
+    return c.unsupported("quantised matrices of {} and {} with a result of {}", left->dtype.str(), right->dtype.str(),
+                         out->dtype.str());
+  if (is_wide && (left->zero != 0 || right->zero != 0))
+    return c.unsupported("data of int16 with zero points {} and {}", left->zero, right->zero);
+  const Expr sums = is_wide ? matrix_product(c, c.cast(a, DType::int64()), c.cast(b, DType::int64()))
+                            : integer_product(c, a, zero_point(c, left->zero), b, zero_point(c, right->zero));
+  const double factor = static_cast<double>(left->scale * right->scale) / static_cast<double>(out->scale);
+  return scaled(c, sums, {factor}, is_wide ? Rounds::Coarse : Rounds::Twice, out->zero, out->dtype);
 }
 
 }  // namespace relay::tflite

@@ -22,6 +22,17 @@ static bool expect_narrow(Convert& c, const Scale& in, const Scale& out) {
   return false;
 }
 
+static bool expect_signed(Convert& c, const Scale& in, const Scale& out) {
+  const bool is_wide = in.dtype == DType::int16();
+  if ((!is_wide && in.dtype != DType::int8()) || out.dtype != in.dtype) {
+    c.unsupported("quantised data of {} with a result of {}", in.dtype.str(), out.dtype.str());
+    return false;
+  }
+  if (!is_wide || (in.zero == 0 && out.zero == 0)) return true;
+  c.unsupported("data of int16 with zero points {} and {}", in.zero, out.zero);
+  return false;
+}
+
 Expr quantized_table(Convert& c, function_ref<int64_t(int64_t)> f) {
   const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
   if (!in || !out || !expect_narrow(c, *in, *out)) return nullptr;
@@ -152,6 +163,40 @@ Expr quantized_hard_swish(Convert& c) {
     if (to_relu.second < 0) relu = fixed_point::quotient(relu, -to_relu.second);
     relu = (relu + (1 << 15)) >> 1;
     return fixed_point::quotient(fitting(relu * output / (1 << 15)), -to_out.second);
+  });
+}
+
+// --- absolute values, logarithms, roots ------------------------------------------------------------------------------
+
+Expr quantized_abs(Convert& c) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
+  if (!in || !out || !expect_signed(c, *in, *out)) return nullptr;
+  const Expr size = c.emit("abs", {c.subtract(c.cast(c.input(0), DType::int32()), zero_point(c, in->zero))});
+  return scaled(c, size, {in->scale / out->scale}, Rounds::Twice, out->zero, out->dtype);
+}
+
+Expr quantized_log(Convert& c) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
+  if (!in || !out || !expect_signed(c, *in, *out)) return nullptr;
+  const float least = static_cast<float>(range_of(out->dtype).first - out->zero) * out->scale;
+  return quantized_function(c, [&](float x) { return x <= 0 ? least : std::log(x); });
+}
+
+// The root of an integer of 8 bits in units of 2^-20, times the factor of the scales.
+Expr quantized_rsqrt(Convert& c) {
+  const std::optional<Scale> in = scale_of(c, c.input_entry(0)), out = scale_of(c, c.output_entry(0));
+  if (!in || !out || !expect_signed(c, *in, *out)) return nullptr;
+  const int64_t most = range_of(out->dtype).second;
+  if (in->dtype == DType::int16())
+    return quantized_function(
+        c, [&](float x) { return x <= 0 ? static_cast<float>(most) * out->scale : 1 / std::sqrt(x); });
+  constexpr int fine = 20;
+  const auto [multiplier, power] = fixed_point::multiplier(1 / static_cast<double>(std::sqrt(in->scale) * out->scale));
+  if (power > fine || power < fine - 31) return c.unsupported("scales {} and {}", in->scale, out->scale);
+  return quantized_table(c, [&](int64_t q) {
+    if (q <= 0) return most - out->zero;
+    const auto [root, exponent] = fixed_point::inverse_root(q);
+    return fixed_point::times(fixed_point::times(1, root, exponent + fine), multiplier, power - fine);
   });
 }
 
