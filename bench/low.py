@@ -176,6 +176,11 @@ def summary(rows):
     flags = cpu_flags()
     missing = [text for needed, text in GOALS if not needed & flags]
     missing += [f"{form} (needs {' or '.join(sorted(NEEDS[form]))})" for form in FORMS if not is_measured(form)]
+    if not {"avx512_vnni", "avx_vnni"} & flags:
+        lines.append(
+            "- This processor has no dot products of bytes. The peers add pairs of products of u8s8 in 16 bits, which "
+            "saturate for weights of eight bits; Relay's sums are exact."
+        )
     if missing:
         lines.append("- Not measured, since this processor lacks the instructions: " + "; ".join(missing) + ".")
     return lines

@@ -356,6 +356,7 @@ Result<Compiled> compile(const ir::Module& module, const Options& options) {
     out.lowered.push_back(s.lowered);
   }
   if (const std::string note = tuned_note(report, options.lower.tuned); !note.empty()) report.notes.push_back(note);
+  if (const std::string note = precision_note(options); !note.empty()) report.notes.push_back(note);
   if (std::optional<std::string> problem = problem_of_kernel_package()) report.notes.push_back(*std::move(problem));
   report.batching = lowered.batching;
   report.nodes = nodes.report(out.lowered);

@@ -18,6 +18,18 @@ static const char* faster_bytes(const TargetDesc& target) {
   return "either";
 }
 
+std::string precision_note(const Options& options) {
+  const TargetDesc& target = options.lower.target;
+  if (options.passes.precision != Precision::BFloat16 || target.blocks.threads > 0) return "";
+  const double floats = target.fma_per_cycle * static_cast<double>(lower::float_lanes(target));
+  for (const machine::Registers registers : {machine::Registers::Tile, machine::Registers::Vector})
+    if (machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers)
+            .multiply_adds_per_cycle() > lower::surely_more * floats)
+      return "";
+  return "the target multiplies bfloat16 no faster than float32: kernels convert numbers and round results, which may "
+         "take longer than float32; --precision auto only shortens weights";
+}
+
 std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   std::map<std::string, ir::AttrValue> out = pipeline_of(options.passes).options;
   const TargetDesc& target = options.lower.target;

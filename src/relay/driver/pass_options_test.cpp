@@ -12,7 +12,7 @@ namespace {
 
 // Bytes have the type that the machine multiplies by int8, if it takes one only.
 TEST(PassOptions, bytes_of_the_machine) {
-  for (const std::string name : {"vpdpbusd", "tdpbusd", "tdpbssd", "sdot", "usdot", "smmla", "usmmla"})
+  for (const std::string name : {"vpdpbusd", "vpmaddubsw", "tdpbusd", "tdpbssd", "sdot", "usdot", "smmla", "usmmla"})
     if (std::ranges::none_of(machine::instructions(), [&](const auto& i) { return name == i.name; }))
       GTEST_SKIP() << "there is no instruction " << name;
   auto bytes_of = [](const char* target) {
@@ -22,9 +22,28 @@ TEST(PassOptions, bytes_of_the_machine) {
   };
   EXPECT_EQ(bytes_of("zen4"), "uint8");
   EXPECT_EQ(bytes_of("sapphirerapids"), "uint8");  // outside of tiles
-  EXPECT_EQ(bytes_of("zen3"), "either");
+  EXPECT_EQ(bytes_of("zen3"), "uint8");            // vpmaddubsw
   EXPECT_EQ(bytes_of("neoverse-n1"), "int8");
   EXPECT_EQ(bytes_of("neoverse-v1"), "either");
+}
+
+// bfloat16 that is slower than float32 is announced.
+TEST(PassOptions, slow_precision) {
+  for (const std::string name : {"vdpbf16ps", "tdpbf16ps", "bfmmla"})
+    if (std::ranges::none_of(machine::instructions(), [&](const auto& i) { return name == i.name; }))
+      GTEST_SKIP() << "there is no instruction " << name;
+  auto is_slow = [](const char* target, Precision precision) {
+    Options options;
+    options.lower.target = *find_target(target), options.passes.precision = precision;
+    return !precision_note(options).empty();
+  };
+  for (const char* target : {"haswell", "zen3", "icelake-server", "cortex-a72"}) {
+    EXPECT_TRUE(is_slow(target, Precision::BFloat16)) << target;
+    EXPECT_FALSE(is_slow(target, Precision::Auto)) << target;
+    EXPECT_FALSE(is_slow(target, Precision::AsWritten)) << target;
+  }
+  for (const char* target : {"zen4", "sapphirerapids", "neoverse-v1"})
+    EXPECT_FALSE(is_slow(target, Precision::BFloat16)) << target;
 }
 
 }  // namespace
