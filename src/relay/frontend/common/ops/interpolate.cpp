@@ -39,8 +39,8 @@ class Along {
     return e;
   }
 
-  // Before a place is rounded to an element, it is a number of float32, as scales such as 0.3 are: 1.5 / 0.3f is 5, as in
-  // ONNX Runtime. Places beyond 2^22 stay as they are.
+  // A place in float32, before it is rounded to an element: like ONNX Runtime, for which 1.5 / 0.3f is 5. Places beyond
+  // 2^22 stay as they are.
   Expr rounded(const Expr& place) {
     if (how_.mode != "nearest") return place;
     const Expr near = real(c_.cast(place, DType::float32()));
