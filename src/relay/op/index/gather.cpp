@@ -177,11 +177,7 @@ OpDef gather_nd() {
        .oracle = "gather_nd(data, indices, batch_dims)",
        .examples =
            {{.inputs = {"(4, 5, 3)", "(2, 6) int64"}, .symbolic = {"(4, 5, w)", "(2, n) int64"}, .low = 0, .high = 3},
-            {.inputs = {"(4, 5)", "(2, 2, 3) int32"},
-             .attrs = "index_rank=2",
-             .symbolic = {"(4, 5)", "(m, 2, 3) int32"},
-             .low = -4,
-             .high = 3},
+            {.inputs = {"(4, 5)", "(2, 2, 3) int32"}, .attrs = "index_rank=2", .low = -4, .high = 3},
             {.inputs = {"(3, 4, 5)", "(1, 3, 2) int64"}, .attrs = "batch_dims=1", .low = 0, .high = 3},
             {.inputs = {"(3, 4)", "(1, 5) int64"}, .low = 0, .high = 2}},
        .rejects = {{{"(2, 3)", "(2, 3)"}, "", "C1"},
