@@ -124,8 +124,9 @@ def run_models(run, folder):
 def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
         run_cases(run, pathlib.Path(place))
-    with tempfile.TemporaryDirectory() as place:
-        run_models(run, pathlib.Path(place))
+    if run.has_networks:
+        with tempfile.TemporaryDirectory() as place:
+            run_models(run, pathlib.Path(place))
 
 
 if __name__ == "__main__":

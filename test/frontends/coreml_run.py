@@ -237,8 +237,10 @@ def run_all(run: Run):
         folder = pathlib.Path(place)
         run_tests(run, folder)
         (folder / "models").mkdir()
-        run_networks(run, folder / "models")
-    run_twins(run)
+        if run.has_networks:
+            run_networks(run, folder / "models")
+    if run.has_networks:
+        run_twins(run)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Runs the cases of mxnet_cases.py, or networks of Gluon's model zoo, in MXNet, and writes their files and results.
 
-mxnet_oracle.py FOLDER [--zoo]: for each case a folder with net-symbol.json, net-0000.params, inputs.npz, outputs.npz.
+mxnet_oracle.py FOLDER NAMES [--zoo]: for each case with the regular expression NAMES in its name, a folder with
+net-symbol.json, net-0000.params, inputs.npz, outputs.npz.
 """
 
 import json
 import pathlib
+import re
 import sys
 
 import mxnet as mx
@@ -62,10 +64,13 @@ def run(symbol, weights, inputs):
 
 
 def main():
-    folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(5)
+    folder, only, rng = pathlib.Path(sys.argv[1]), re.compile(sys.argv[2]), np.random.default_rng(5)
+    folder.mkdir(parents=True, exist_ok=True)
     index = []
     if "--zoo" in sys.argv:
         for name, size in ZOO.items():
+            if not only.search(name):
+                continue
             net = mx.gluon.model_zoo.vision.get_model(name)
             net.initialize(mx.init.Xavier(magnitude=2))
             net.hybridize()
@@ -79,6 +84,8 @@ def main():
             index.append(name)
     else:
         for number, (name, symbol, inputs) in enumerate(mxnet_cases.cases()):
+            if not only.search(name):
+                continue
             try:
                 inputs = {key: one for key, one in inputs.items() if key in symbol.list_arguments()}
                 weights = random_weights(symbol, inputs, rng)
@@ -88,6 +95,8 @@ def main():
                 continue
             index.append([f"{number:03}", name])
         for number, (name, symbol, weights, inputs) in enumerate(mxnet_cases.quantised()):
+            if not only.search(name):
+                continue
             write(folder / f"q{number}", symbol, weights, inputs, run(symbol, weights, inputs))
             index.append([f"q{number}", name])
     (folder / "index.json").write_text(json.dumps(index))

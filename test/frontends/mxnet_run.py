@@ -22,11 +22,12 @@ PYTHON = ROOT / "build" / "test-mxnet" / "bin" / "python"
 CLOSE_HALF, CLOSE_QUANTISED = 2e-3, 0.02
 
 
-def oracle(folder, *arguments):
-    """Runs MXNet, which writes the cases and their results into a folder; returns the list of them."""
+def oracle(folder, only, *arguments):
+    """Runs MXNet, which writes cases and their results into a folder; returns the list of them. only: a regular
+    expression in their names."""
     script = pathlib.Path(__file__).with_name("mxnet_oracle.py")
     done = subprocess.run(
-        [PYTHON, "-W", "ignore", script, folder, *arguments],
+        [PYTHON, "-W", "ignore", script, folder, only, *arguments],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": ""},
@@ -75,7 +76,7 @@ def kinds_in(symbol):
 
 def run_cases(run, folder):
     tally = Tally()
-    for place, name in oracle(folder):
+    for place, name in oracle(folder, run.only):
         if run.wants(name):
             close = CLOSE_QUANTISED if "quantised" in name else CLOSE_HALF if "amp" in name else CLOSE
             held = folder / place
@@ -87,7 +88,7 @@ def run_cases(run, folder):
 
 def run_zoo(run, folder):
     block = run.networks("MXNet networks", "| network | nodes | largest difference |")
-    for name in oracle(folder, "--zoo"):
+    for name in oracle(folder, run.only, "--zoo"):
 
         def compare(name=name):
             nodes = sum(one["op"] != "null" for one in symbol_in(folder / name)["nodes"])
@@ -100,7 +101,8 @@ def run_zoo(run, folder):
 def run_all(run: Run):
     with tempfile.TemporaryDirectory() as place:
         run_cases(run, pathlib.Path(place) / "cases")
-        run_zoo(run, pathlib.Path(place) / "zoo")
+        if run.has_networks:
+            run_zoo(run, pathlib.Path(place) / "zoo")
 
 
 if __name__ == "__main__":
