@@ -4,6 +4,7 @@
 
 #include "relay/base/diagnostics.h"
 #include "relay/loop/loop.h"
+#include "relay/scalar/short_dot.h"
 
 namespace relay::loop {
 namespace {
@@ -407,14 +408,14 @@ class Parser {
       if (args.size() != 2 || !scalar::is_int(args[1])) return wrong("needs a value and the lanes");
       return scalar::broadcast(args[0], static_cast<int>(args[1]->ivalue));
     }
-    if (starts_with(f, "dot_")) {
-      const std::optional<DType> t = parse_lanes_dtype(f.substr(4));
+    if (const bool is_short = starts_with(f, "short_dot_"); is_short || starts_with(f, "dot_")) {
+      const std::optional<DType> t = parse_lanes_dtype(f.substr(f.find("dot_") + 4));
       const size_t n = args.size() / 2;
       bool good = t && t->lanes == 1 && n > 0 && args.size() == 2 * n;
       for (size_t i = 0; good && i < 2 * n; ++i) good = args[i]->dtype == args[i < n ? 0 : n]->dtype;
       if (!good) return wrong("needs two groups of as many numbers, each of one type");
       const auto half = args.begin() + static_cast<std::ptrdiff_t>(n);
-      return scalar::dot(*t, {args.begin(), half}, {half, args.end()});
+      return (is_short ? scalar::short_dot : scalar::dot)(*t, {args.begin(), half}, {half, args.end()});
     }
     bool bits = starts_with(f, "as_");
     if (std::optional<DType> t = parse_lanes_dtype(bits ? f.substr(3) : f)) {

@@ -297,14 +297,17 @@ Expr broadcast(Expr a, int lanes) {
   return build(std::move(n));
 }
 
-Expr dot(DType dtype, Exprs a, Exprs b) {
+// `is_short`: 1 for short_dot().
+static Expr dot(DType dtype, Exprs a, Exprs b, int64_t is_short) {
   RELAY_CHECK(!a.empty() && a.size() == b.size(), "a dot product of {} with {} numbers", a.size(), b.size());
   Node n;
-  n.kind = Kind::Dot, n.dtype = dtype.with_lanes(a[0]->dtype.lanes);
+  n.kind = Kind::Dot, n.dtype = dtype.with_lanes(a[0]->dtype.lanes), n.ivalue = is_short;
   n.args = std::move(a);
   n.args.insert(n.args.end(), b.begin(), b.end());
   return build(std::move(n));
 }
+
+Expr dot(DType dtype, Exprs a, Exprs b) { return dot(dtype, std::move(a), std::move(b), 0); }
 
 Expr without_dot(const Expr& dot) {
   const size_t n = dot->args.size() / 2;
@@ -383,13 +386,13 @@ class Comparison {
         break;
       case Kind::Ramp:
       case Kind::Get:
+      case Kind::Dot:
         if (int c = order(a->ivalue, b->ivalue)) return c;
         break;
       case Kind::Select:
       case Kind::Cast:
       case Kind::Reinterpret:
       case Kind::Broadcast:
-      case Kind::Dot:
       case Kind::Tuple: break;
     }
     if (int c = order(a->args.size(), b->args.size())) return c;
@@ -445,7 +448,7 @@ Expr with_args(const Expr& e, Exprs args) {
     case Kind::Broadcast: return broadcast(args[0], e->dtype.lanes);
     case Kind::Dot: {
       const auto half = args.begin() + static_cast<std::ptrdiff_t>(args.size() / 2);
-      return dot(e->dtype.element(), {args.begin(), half}, {half, args.end()});
+      return dot(e->dtype.element(), {args.begin(), half}, {half, args.end()}, e->ivalue);
     }
     case Kind::Tuple: return tuple(std::move(args));
     case Kind::Get: return get(args[0], e->ivalue, e->dtype);
@@ -535,7 +538,7 @@ static std::string text(const Expr& e) {
     case Kind::Load: return format("{}[{}]", e->source->name, list());
     case Kind::Ramp: return format("ramp({}, {}, {})", list(), e->ivalue, e->dtype.lanes);
     case Kind::Broadcast: return format("broadcast({}, {})", list(), e->dtype.lanes);
-    case Kind::Dot: return format("dot_{}({})", e->dtype.element().str(), list());
+    case Kind::Dot: return format("{}dot_{}({})", e->ivalue ? "short_" : "", e->dtype.element().str(), list());
     case Kind::Tuple: return format("({})", list());
     case Kind::Get: return format("{}.{}", list(), e->ivalue);
   }

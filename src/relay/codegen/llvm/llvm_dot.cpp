@@ -13,6 +13,7 @@
 #include "relay/codegen/llvm/kernel_emitter.h"
 #include "relay/loop/lanes.h"
 #include "relay/machine/instruction.h"
+#include "relay/scalar/short_dot.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::codegen {
@@ -35,7 +36,8 @@ const machine::Instruction* instruction(const TargetDesc& target, const Expr& do
   const machine::Instruction* found =
       machine::find_instruction(target, dot->args[0]->dtype.element(), dot->args[n]->dtype.element(),
                                 dot->dtype.element(), static_cast<int>(n), bytes_of(dot->dtype));
-  return found && *found->intrinsic ? found : nullptr;
+  if (!found || !*found->intrinsic || (found->short_sums && !scalar::is_short_dot(dot))) return nullptr;
+  return found;
 }
 
 llvm::Intrinsic::ID intrinsic(const machine::Instruction& instruction, int bytes) {

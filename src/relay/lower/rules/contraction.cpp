@@ -16,6 +16,7 @@
 #include "relay/lower/group/finite.h"
 #include "relay/lower/rules/narrow/block_scales.h"
 #include "relay/lower/rules/rule_functions.h"
+#include "relay/scalar/short_dot.h"
 
 namespace relay::lower {
 
@@ -204,7 +205,8 @@ TargetDesc target_of_tiles(const ScheduleDraft& draft, const te::Tensor& sum) {
   if (found && !found->adds) --target.vector_registers;
   constexpr int for_short_sums = 8;  // products of two halves, of four rows at once
   constexpr int for_pairs = 1;       // products of bytes without signs; ones may come from memory
-  if (found && found->short_sums) target.vector_registers -= found->left == DType::uint8() ? for_pairs : for_short_sums;
+  if (scalar::is_short_dot(body) && found && found->short_sums)
+    target.vector_registers -= found->left == DType::uint8() ? for_pairs : for_short_sums;
   if (found && found->most_bytes == sum->dtype.bytes()) target.vector_registers = general_registers;
   return target;
 }

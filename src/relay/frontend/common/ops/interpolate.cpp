@@ -43,8 +43,11 @@ class Along {
   // 2^22 stay as they are.
   Expr rounded(const Expr& place) {
     if (how_.mode != "nearest") return place;
+    constexpr double most = 0x1p22;
     const Expr near = real(c_.cast(place, DType::float32()));
-    return c_.emit("where", {c_.emit("less", {place, number(0x1p22)}), near, place});
+    if (const std::optional<int64_t> extent = c_.extent(x_, to_.axis); extent && static_cast<double>(*extent) < most)
+      return near;
+    return c_.emit("where", {c_.emit("less", {place, number(most)}), near, place});
   }
   Expr quotient(const Expr& i, const Expr& scale) { return rounded(c_.divide(i, scale)); }
 

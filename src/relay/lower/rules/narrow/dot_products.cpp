@@ -37,6 +37,7 @@
 #include "relay/lower/rules/narrow/factors.h"
 #include "relay/lower/schedule/schedule_rules.h"
 #include "relay/machine/instruction.h"
+#include "relay/scalar/short_dot.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -147,6 +148,18 @@ std::vector<te::Axis> axes_of_groups(ScheduleDraft& draft, const te::Tensor& r, 
   return out;
 }
 
+bool has_short_sums(const Form& f) {
+  return f.k.var && f.choice.rated.instruction && f.choice.rated.instruction->short_sums;
+}
+
+// True if the sums of an instruction that adds pairs in 16 bits are exact.
+bool short_sums_fit(const ScheduleDraft& draft, const Form& f) {
+  const te::TensorNode& weight = *f.weight.fact.tensor;
+  const auto value = draft.values.find(weight.name);
+  return value != draft.values.end() && value->second.shape().size() == weight.shape.size() &&
+         pairs_fit(value->second, plain_dim(f.weight.fact, f.k.var->name), f.choice.data);
+}
+
 std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const StageFacts& facts) {
   if (!facts.contraction || !facts.grouped.empty() || draft.form.by_channels || draft.form.schedule ||
       draft.target->blocks.threads > 0)  // warp_tiles.cpp
@@ -163,22 +176,27 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   const std::vector<te::Axis> axes = axes_of_groups(draft, r, f);
   std::vector<int64_t> extents;
   for (const te::Axis& k : axes) extents.push_back(k.extent->ivalue);
-  f.choice = instruction_for(with_fitting(*draft.target, extents), r->dtype, a, w);
   const machine::RatedInstruction tiles =
       machine::fastest_instruction(*draft.target, a, w, r->dtype, machine::Registers::Tile);
-  if ((!f.choice.rated.instruction && !tiles.instruction) || !scalar::is_int(f.weight.offset, 0)) return std::nullopt;
-  const int64_t products = (f.choice.rated.instruction ? f.choice : Choice{tiles, a}).rated.instruction->products;
+  auto choose = [&](const TargetDesc& target) {
+    f.choice = instruction_for(target, r->dtype, a, w), f.k = {};
+    if (!f.choice.rated.instruction && !tiles.instruction) return;
+    const int64_t products = (f.choice.rated.instruction ? f.choice : Choice{tiles, a}).rated.instruction->products;
+    for (const te::Axis& k : axes)
+      if (fits(k.extent->ivalue, products) && dim_of_steps(f.data.fact, k.var->name, products) >= 0) f.k = k;
+  };
   for (const te::Axis& k : r->reduce_axes)
     if (!scalar::is_int(k.extent, 1) && plain_dim(f.weight.fact, k.var->name) < 0) return std::nullopt;
-  for (const te::Axis& k : axes)
-    if (fits(k.extent->ivalue, products) && dim_of_steps(f.data.fact, k.var->name, products) >= 0) f.k = k;
-  if (f.k.var && f.choice.rated.instruction && f.choice.rated.instruction->short_sums) {
-    const auto value = draft.values.find(f.weight.fact.tensor->name);
-    const te::TensorNode& weight = *f.weight.fact.tensor;
-    const bool known = value != draft.values.end() && value->second.shape().size() == weight.shape.size();
-    const int dim = plain_dim(f.weight.fact, f.k.var->name);
-    if (!known || !pairs_fit(value->second, dim, f.choice.data)) return std::nullopt;
+  TargetDesc target = with_fitting(*draft.target, extents);
+  choose(target);
+  if (has_short_sums(f) && !short_sums_fit(draft, f)) {
+    std::erase_if(target.instructions, [](const InstructionRate& rate) {
+      return std::ranges::any_of(machine::instructions(),
+                                 [&](const machine::Instruction& i) { return i.short_sums && rate.name == i.name; });
+    });
+    choose(target);
   }
+  if (!scalar::is_int(f.weight.offset, 0)) return std::nullopt;
   choose_tiles(draft, r, f);
   const machine::Instruction* chosen = f.choice.rated.instruction;
   if (!f.k.var || !chosen) return std::nullopt;
@@ -266,7 +284,8 @@ bool multiply_in_groups(ScheduleDraft& draft, const std::string& sum) {
   te::TensorNode dots = *r;
   for (te::Axis& a : dots.reduce_axes)
     if (a.var == f.k.var) a = {k, scalar::imm((extent + products - 1) / products)};
-  dots.body = f.choice.data_is_left ? scalar::dot(r->dtype, data, weight) : scalar::dot(r->dtype, weight, data);
+  if (!f.choice.data_is_left) std::swap(data, weight);
+  dots.body = has_short_sums(f) ? scalar::short_dot(r->dtype, data, weight) : scalar::dot(r->dtype, data, weight);
   const te::Tensor grouped(new te::TensorNode(std::move(dots)));
   const bool known = scalar::is_int(f.data.offset);
   const int64_t moved_by = f.added() + (known ? f.data.offset->ivalue : 0);
