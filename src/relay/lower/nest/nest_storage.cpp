@@ -65,6 +65,21 @@ loop::Stmt KernelBuilder::with_placed(const te::Tensor& stage, size_t level, con
   return body;
 }
 
+// The dimension along which the loops of a stage have a vector or a tile, -1 for none, and the steps of that one.
+static std::pair<int, int64_t> vector_of(const StageSchedule& s, const TensorNode& t) {
+  int dim = -1;
+  int64_t steps = 1;
+  for (size_t i = 0; i < s.loops.size(); ++i) {
+    const Loop& l = s.loops[i];
+    if (l.kind != LoopKind::Vector && l.kind != LoopKind::Tile) continue;
+    for (size_t d = 0; d < t.axes.size(); ++d)
+      if (t.axes[d].var->name == l.axis) dim = static_cast<int>(d);
+    for (size_t around = 0; around < i; ++around)
+      if (s.loops[around].axis == l.axis) steps = s.loops[around].step / l.step;
+  }
+  return {dim, steps};
+}
+
 KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Region& region, Local& local, int ring_dim,
                                                   int64_t ring_size) {
   const StageSchedule& s = of(*t);
@@ -75,17 +90,13 @@ KernelBuilder::Buffers KernelBuilder::new_buffers(const te::Tensor& t, const Reg
             : s.storage == Storage::Tiles   ? loop::Scope::Tile
             : s.storage == Storage::Shared  ? loop::Scope::Shared
                                             : loop::Scope::Scratch;
-  int vector_dim = -1;
-  for (const Loop& l : s.loops)
-    if (l.kind == LoopKind::Vector || l.kind == LoopKind::Tile)
-      for (size_t d = 0; d < t->axes.size(); ++d)
-        if (t->axes[d].var->name == l.axis) vector_dim = static_cast<int>(d);
+  const auto [vector_dim, steps] = vector_of(s, *t);
   for (size_t d = 0; d < t->axes.size(); ++d)
     if (static_cast<int>(d) != vector_dim) local.order.push_back(static_cast<int>(d));
   if (vector_dim >= 0) local.order.push_back(vector_dim);
   int narrowest = t->dtype.bytes();
   for (DType value : t->value_types) narrowest = std::min(narrowest, value.bytes());
-  int64_t lanes = std::max<int64_t>(1, target_.vector_bytes / std::max(1, narrowest));
+  const int64_t lanes = std::max<int64_t>(steps, target_.vector_bytes / std::max(1, narrowest));
   for (int d : local.order) {
     Expr extent = d == ring_dim ? imm(ring_size) : region.dims[d].extent;
     // Its upper bound.
