@@ -555,7 +555,7 @@ def gather_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, batch_dim
     data: any shape
     indices: integers, (M, ..)
     batch_dims (int): Number of leading axes that data and the result share.
-    index_rank (int or None): The extent of the first axis of indices, if it is unknown."""
+    index_rank (int or None): The extent of the first axis of indices, if its type leaves it open."""
 def greater(lhs: Expr | TupleWrapper, rhs: Expr | TupleWrapper) -> Expr:
     """lhs > rhs.
 
@@ -2264,7 +2264,7 @@ def scatter_elements(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, up
     axis (int): The axis that is indexed.
     reduction (string): "update", "add", "mul", "mean", "min" or "max"."""
 def scatter_nd(data: Expr | TupleWrapper, indices: Expr | TupleWrapper, updates: Expr | TupleWrapper, mode: str = 'update') -> Expr:
-    """Replaces slices of data by updates, or combines them. Index tuples are stored along the first axis of indices.
+    """Replaces slices of data by updates, or combines them. Index tuples are stored along the first axis of indices, whose extent may be unknown: data and updates determine it.
 
     data: any shape
     indices: integers, (M, ..)

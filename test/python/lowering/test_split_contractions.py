@@ -63,8 +63,10 @@ def test_errors_of_convolutions():
         ),
         [x.astype("float64")],
     )
-    assert root_mean_square(relay.compile(module, precision=SIX)(x), exact) < 4e-7
-    assert 2e-7 < root_mean_square(relay.compile(module, precision=THREE)(x), exact) < 1e-5
+    errors = {p: root_mean_square(relay.compile(module, precision=p)(x), exact) for p in ("as_written", SIX, THREE)}
+    # Without instructions for bfloat16, the parts are convolved in float32, by Winograd's algorithm as in float32.
+    assert errors[SIX] < max(4e-7, 1.5 * errors["as_written"])
+    assert 2e-7 < errors[THREE] < 1e-5
 
 
 @pytest.mark.parametrize("precision", [SIX, THREE])

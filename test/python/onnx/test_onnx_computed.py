@@ -167,7 +167,11 @@ def test_numbers_of_sizes(name):
     compiled = relay.compile(model)
     for h, w in ((6, 5), (9, 4)):
         inputs = {"x": draw(1, 2, h, w)} | ({"i": np.array([0, 5, -1])} if name == "OneHot" else {})
-        wanted = ReferenceEvaluator(model).run(None, inputs)
+        # 6 elements at 5 / 6 are 5, as in ONNX Runtime: products of float32. The reference has 4.
+        peer = (
+            onnxruntime.InferenceSession(model.SerializeToString()) if name == "Resize" else ReferenceEvaluator(model)
+        )
+        wanted = peer.run(None, inputs)
         got = compiled(*inputs.values())
         for g, v in zip(got if len(wanted) > 1 else [got], wanted, strict=True):
             close(g, v)
