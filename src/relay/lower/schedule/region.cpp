@@ -24,14 +24,14 @@ Ranges Regions::full_ranges(const TensorNode& stage) const {
 }
 
 // The part of a region that exists: a guard may keep its reader from the rest, but its producer has no guard. A limited
-// range stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is finally unrolled or
-// distributed over threads, or in the tiles of a warp: then a condition does.
+// range of constant extent stays unchanged if lanes run along it, since the mask cuts it at the limit, or if it is
+// finally unrolled or distributed over threads, or in the tiles of a warp: then a condition does.
 Range Regions::clipped(const Range& range, const te::TensorNode& t, size_t d) const {
   const te::Axis& axis = t.axes[d];
   if (!range.limit && !range.guarded) return range;
   Expr end = scalar::simplify(range.min + range.extent, bounds_), shape = scalar::simplify(axis.extent);
   bool low = scalar::prove(scalar::le(imm(0), range.min), bounds_).value_or(false);
-  if (range.limit && (low || !range.guarded)) {
+  if (range.limit && scalar::is_int(range.extent) && (low || !range.guarded)) {
     LoopKind last = LoopKind::Serial;
     for (const Loop& l : of(t).loops)
       if (l.axis == axis.var->name) last = l.kind;
