@@ -7,6 +7,7 @@ make models
 
 import json
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +16,11 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LOSE_TAIL_MASK, REGION_SHORT, RING_SHORT, OUT_OF_BOUNDS = "1", "2", "3", "9"  # lower/schedule/mutation.h
+MUTATIONS = (ROOT / "src" / "relay" / "lower" / "schedule" / "mutation.h").read_text().split("enum class Mutation")[1]
+LOSE_TAIL_MASK, REGION_SHORT, RING_SHORT, OUT_OF_BOUNDS = (
+    str(re.findall(r"^  (\w+)", MUTATIONS, re.MULTILINE).index(name))
+    for name in ("LoseTailMask", "RegionShort", "RingShort", "OutOfBounds")
+)
 AVX2 = ["--target", "native,-avx512f"]
 
 
