@@ -427,7 +427,7 @@ build/bench-llama/ready: bench/llama_requirements.txt
 bench-generate: setup product build/bench-llama/ready ## Compare text from a language model with llama.cpp and PyTorch, with weights of 4 to 32 bits
 	@$(PYTHON) bench/generate.py
 
-bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth
+bench-decode: setup product ## Measure a step of a decoder with weights of 32, 16, 8 and 4 bits against the memory's bandwidth and its peers
 	@$(PYTHON) bench/decode.py
 
 bench-accelerator: setup product ## Count the cycles of the paper's networks on the accelerator; writes docs/benchmarks/accelerator.md

@@ -5,8 +5,9 @@
     .venv/bin/python bench/decode.py --layers 4     a part of the network; writes no page
 
 The network has the weights of SmolLM-135M (https://huggingface.co/HuggingFaceTB/SmolLM-135M): 30 layers of 576
-features, with random values. A step reads all of them once, for one token. Attention to earlier tokens, which reads few
-bytes next to the weights, is left out.
+features, with random values (bench/decode_step.py). A step reads all of them once, for one token. Attention to earlier
+tokens, which reads few bytes next to the weights, is left out. The same step, as ONNX files, is then compared with ONNX
+Runtime and OpenVINO.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import contextlib
 import os
 import pathlib
 import sys
+import tempfile
 import time
 
 import numpy as np
+import onnx
 
 import relay
 from relay import op
@@ -24,8 +27,8 @@ from relay import op
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "dev"), str(ROOT / "bench")]
 import run  # noqa: E402
+from decode_step import FEATURES, HIDDEN, KEYS, LAYERS, WORDS, Step  # noqa: E402
 
-LAYERS, FEATURES, HIDDEN, KEYS, WORDS = 30, 576, 1536, 192, 49152
 FORMS = {
     "float32": {},
     "16 bits (--precision auto)": {"precision": "auto"},
@@ -34,32 +37,20 @@ FORMS = {
     "int4, groups of 32": {"weight_bits": 4, "group": 32},
     "int4, groups of 64": {"weight_bits": 4, "group": 64},
 }
+# Steps as ONNX files: arguments of Step.
+FILES = {
+    "float32": {},
+    "int8": {"bits": 8, "group": 32},
+    "int8, inputs may be rounded": {"bits": 8, "group": 32, "level": 4},
+    "int4": {"bits": 4, "group": 32},
+    "int4, inputs may be rounded": {"bits": 4, "group": 32, "level": 4},
+}
 THREADS = [1, 2]
 
 
 def decoder(layers):
     """A step: the scores of the next word, for one token."""
-    rng = np.random.default_rng(0)
-
-    def weight(n, k):
-        return relay.const(rng.normal(size=(n, k), scale=k**-0.5).astype("float32"))
-
-    def normed(x):
-        mean = op.mean(op.multiply(x, x), axis=[-1], keepdims=True)
-        return op.multiply(x, op.rsqrt(op.add(mean, relay.const(1e-5))))
-
-    token = relay.var("token", shape=(1,), dtype="int64")
-    table = weight(WORDS, FEATURES)
-    x = op.take(table, token, axis=0)
-    for _ in range(layers):
-        y = normed(x)
-        q, k, v = (op.nn.dense(y, weight(n, FEATURES)) for n in (FEATURES, KEYS, KEYS))
-        mixed = op.multiply(q, op.tile(op.sigmoid(op.multiply(k, v)), reps=[1, FEATURES // KEYS]))
-        x = op.add(x, op.nn.dense(mixed, weight(FEATURES, FEATURES)))
-        y = normed(x)
-        gate, up = (op.nn.dense(y, weight(HIDDEN, FEATURES)) for _ in range(2))
-        x = op.add(x, op.nn.dense(op.multiply(op.multiply(gate, op.sigmoid(gate)), up), weight(FEATURES, HIDDEN)))
-    return relay.IRModule({"main": relay.Function([token], op.nn.dense(normed(x), table))})
+    return relay.frontend.from_onnx(Step().model(layers))[0]
 
 
 def multiplied(layers):
@@ -145,6 +136,19 @@ def measure(layers, seconds, forms, first=False):
     return rows
 
 
+def beside_peers(layers, seconds):
+    """Rows of bench/run.py: the step as an ONNX file, in Relay and in its peers."""
+    run.install_peers()
+    rows = []
+    for form, settings in FILES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "step.onnx"
+            onnx.save(Step(**settings).model(layers), path)
+            rows += run.measure(form, [path, "--input", "token=17"], run.ONNX_PEERS, THREADS, seconds)
+        print(run.times_table(rows[-len(THREADS) :]).splitlines()[-1], flush=True)
+    return rows
+
+
 def head():
     titles = ["weights", "MB", "of float32", "error"]
     for threads in THREADS:
@@ -162,7 +166,7 @@ def line(row, floats):
     return f"| {' | '.join(cells)} |"
 
 
-def page(rows, load, first):
+def page(rows, beside, load, first):
     before = " The process ran before all others (`--first`), which still used the memory." if first else ""
     memory = ", ".join(f"{max(row['memory'][t] for row in rows) / 1e9:.1f} GB/s ({t} thr.)" for t in THREADS)
     return f"""<!-- Written by bench/decode.py. Do not edit. -->
@@ -178,6 +182,14 @@ squared difference of the scores from those of float32, relative to these. Nothi
 corrects errors, so they grow from layer to layer.
 {run.busy(load)}
 {chr(10).join([*head(), *(line(row, rows[0]) for row in rows)])}
+
+## Beside other engines
+
+The same step as an ONNX file. Narrow weights have groups of 32, and their products are `MatMulNBits`. If its
+`accuracy_level` is 4, ONNX Runtime rounds the inputs of products to 8 bits, which adds an error of 0.6 % to each
+product. Relay does not round them. The rest is as in `make bench`: medians in milliseconds, with the 99th percentile.
+
+{run.times_table(beside)}
 
 To repeat: `make bench-decode`.
 """
@@ -196,10 +208,13 @@ def main():
     print("\n".join(head()), flush=True)
     forms = list(FORMS) if not arguments.forms else ["float32", *(f for f in arguments.forms if f != "float32")]
     rows = measure(arguments.layers, arguments.time, forms, arguments.first)
-    if arguments.forms or arguments.layers != LAYERS:
+    if arguments.forms:
+        return
+    beside = beside_peers(arguments.layers, arguments.time)
+    if arguments.layers != LAYERS:
         return
     path = ROOT / "docs" / "benchmarks" / f"decode-{run.slug(run.cpu_name())}.md"
-    path.write_text(page(rows, load, arguments.first))
+    path.write_text(page(rows, beside, load, arguments.first))
     print(f"bench: wrote {path.relative_to(ROOT)}")
 
 

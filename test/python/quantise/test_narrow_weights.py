@@ -1,8 +1,11 @@
 """Weights of few bits: their packing, the products that read them, and what programs and artifacts keep of them."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
+from programs import cli, needs_program
 
 import relay
 from relay import op
@@ -127,6 +130,24 @@ def test_products_read_narrow_weights(kind, m, n, k):
     scale = np.abs(data.astype("float64")) @ np.abs(values.T)
     assert (np.abs(model(data) - expected) <= ROUNDING * scale.max()).all()
     assert model.report["constants"]["bytes"] <= 0.8 * 4 * n * k + 4096
+
+
+@needs_program
+def test_one_row_reads_bytes_as_a_stream(tmp_path):
+    """All numbers of a byte are used before the next vector of bytes is read. The next block is prefetched, on
+    processors that prefetch weights."""
+    program, weights, narrow = tmp_path / "dense.relay", tmp_path / "w.npz", tmp_path / "narrow.relay"
+    program.write_text("""
+#[version = "0.0.5"]
+def @main(%x: Tensor[(1, 256), float32], %w: Tensor[(2048, 256), float32]) { nn.dense(%x, %w) }
+""")
+    np.savez(weights, w=np.random.default_rng(0).normal(size=(2048, 256)).astype("float32"))
+    cli(
+        "quantize", program, "--weights", weights, "--weights-only", "--weight-bits", "4", "--group", "32", "-o", narrow
+    )
+    schedule = cli("opt", narrow, "--emit", "schedule", "--target", "icelake-server").stdout
+    loops = r"  prefetch \S+ n/\d+\n  loops k/2 .*n/\d+:unroll k/1:unroll n/1:vector\n"
+    assert re.search(loops, schedule), schedule
 
 
 def test_transposed_weights_stay_narrow():
