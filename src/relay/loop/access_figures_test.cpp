@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/test_kernels.h"
+
 namespace relay::loop {
 namespace {
 
-AccessFigures figures(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? access_figures(*k) : AccessFigures{};
-}
+AccessFigures figures(const std::string& text) { return access_figures(test::parsed(text)); }
 
 // A block of 32 threads per row; thread j runs `body`.
 AccessFigures of_threads(const std::string& body) {

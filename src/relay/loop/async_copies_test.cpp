@@ -3,8 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/test_kernels.h"
+
 namespace relay::loop::of_copies {
 namespace {
+
+using test::parsed;
+using test::refusal;
+using test::replaced;
 
 // Rows of a matrix, reversed, through three places in shared memory: while a row is stored, two are copied.
 const std::string reversed =
@@ -31,23 +37,6 @@ const std::string reversed =
   }
 }
 )";
-
-Kernel parsed(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? *k : Kernel{};
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const size_t at = text.find(what);
-  EXPECT_NE(at, text.npos) << what;
-  return at == text.npos ? text : text.replace(at, what.size(), with);
-}
-
-std::string refusal(const std::string& text) {
-  const Diagnostics errors = verify(parsed(text));
-  return errors.empty() ? "accepted" : errors[0].message;
-}
 
 std::vector<float> run(const Kernel& k, int64_t n, std::string* problem = nullptr) {
   std::vector<float> x(static_cast<size_t>(n * 8)), y(static_cast<size_t>(n * 8));

@@ -3,14 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/test_kernels.h"
+
 namespace relay::loop {
 namespace {
 
-Kernel parsed(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? *k : Kernel{};
-}
+using test::parsed;
+using test::refusal;
+using test::replaced;
 
 // Rows of a matrix, reversed: each block reverses a row through shared memory.
 const std::string reversed =
@@ -67,17 +67,6 @@ std::vector<float> run(const Kernel& k, int64_t n, int64_t row, int64_t results,
   else
     EXPECT_TRUE(status) << (status ? "" : render(status.errors())) << str(k);
   return y;
-}
-
-std::string refusal(const std::string& text) {
-  const Diagnostics errors = verify(parsed(text));
-  return errors.empty() ? "accepted" : errors[0].message;
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const size_t at = text.find(what);
-  EXPECT_NE(at, text.npos) << what;
-  return at == text.npos ? text : text.replace(at, what.size(), with);
 }
 
 TEST(Blocks, TextAndMeaning) {

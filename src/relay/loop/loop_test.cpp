@@ -9,15 +9,12 @@
 
 #include "relay/loop/random_kernel.h"
 #include "relay/loop/spread.h"
+#include "relay/loop/test_kernels.h"
 
 namespace relay::loop {
 namespace {
 
-Kernel parse(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? *k : Kernel{};
-}
+using test::parsed;
 
 // Runs all tasks on arrays filled from `seed` and returns their bytes.
 std::string run(const Kernel& k, const std::vector<int64_t>& shape, int seed) {
@@ -163,20 +160,20 @@ const Case cases[] = {
 
 TEST(LoopText, RoundTrip) {
   for (const Case& c : cases) {
-    Kernel k = parse(c.text);
+    Kernel k = parsed(c.text);
     EXPECT_EQ(str(k), c.text);
     EXPECT_TRUE(verify(k).empty()) << render(verify(k));
   }
 }
 
 TEST(LoopText, ClashingNamesAreNumbered) {
-  Kernel k = parse("kernel k(a: float32[4]), shape (), task t < 1 { for i in 0..2 { a[i] = 1f } }");
+  Kernel k = parsed("kernel k(a: float32[4]), shape (), task t < 1 { for i in 0..2 { a[i] = 1f } }");
   Expr i = scalar::var("i"), again = scalar::var("i");
   k.body = for_(i, scalar::imm(0), scalar::imm(2), ForKind::Serial,
                 for_(again, scalar::imm(0), scalar::imm(2), ForKind::Serial,
                      store(k.params[0], {i * 2 + again}, scalar::fimm(1))));
   EXPECT_EQ(str(k.body), "for i in 0..2 {\n  for i_1 in 0..2 {\n    a[i * 2 + i_1] = 1f\n  }\n}\n");
-  Kernel read = parse(str(k));
+  Kernel read = parsed(str(k));
   EXPECT_EQ(str(read), str(k));
 }
 
@@ -200,7 +197,7 @@ TEST(LoopText, Mistakes) {
 
 TEST(LoopVerify, Mistakes) {
   Kernel k =
-      parse("kernel k(a: float32[4], b: float32[n] read), shape (n), task t < 1 { for i in 0..4 { a[i] = b[i] } }");
+      parsed("kernel k(a: float32[4], b: float32[n] read), shape (n), task t < 1 { for i in 0..4 { a[i] = b[i] } }");
   EXPECT_TRUE(verify(k).empty());
   Kernel bad = k;
   bad.body = store(k.params[1], {scalar::imm(0)}, scalar::fimm(1));
@@ -220,7 +217,7 @@ TEST(LoopPasses, KeepTheMeaning) {
   };
   const Pass passes[] = {{"unroll", unroll}, {"vectorise", vectorise}, {"simplify", simplify}, {"hoist", hoist}};
   for (const Case& c : cases) {
-    Kernel k = parse(c.text);
+    Kernel k = parsed(c.text);
     std::string expected = run(k, c.shape, 7);
     Kernel all = k;
     for (const Pass& p : passes) {
@@ -231,7 +228,7 @@ TEST(LoopPasses, KeepTheMeaning) {
       EXPECT_EQ(run(all, c.shape, 7), expected) << "up to " << p.name << " of " << c.name << "\n" << str(all);
     }
     // The result of the passes can be parsed, too.
-    EXPECT_EQ(str(parse(str(all))), str(all));
+    EXPECT_EQ(str(parsed(str(all))), str(all));
   }
 }
 
@@ -240,7 +237,7 @@ TEST(LoopPasses, KeepTheMeaningOfRandomKernels) {
     Kernel k = random_kernel(seed);
     ASSERT_TRUE(verify(k).empty()) << render(verify(k)) << str(k);
     std::string expected = run(k, {3}, static_cast<int>(seed));
-    Kernel read = parse(str(k));
+    Kernel read = parsed(str(k));
     ASSERT_EQ(str(read), str(k));
     ASSERT_EQ(run(read, {3}, static_cast<int>(seed)), expected) << str(k);
     Kernel before = k;
@@ -256,7 +253,7 @@ TEST(LoopPasses, KeepTheMeaningOfRandomKernels) {
 }
 
 TEST(LoopPasses, VectoriseMakesRampsAndMasks) {
-  Kernel k = vectorise(parse(cases[0].text));
+  Kernel k = vectorise(parsed(cases[0].text));
   EXPECT_EQ(str(k.body), R"(for j in 0..(w + 7) // 8 {
   y[i, ramp(j * 8, 1, 8)] = max(x[i, ramp(j * 8, 1, 8)], broadcast(0f, 8)) if ramp(j * 8, 1, 8) < broadcast(w, 8)
 }
@@ -264,7 +261,7 @@ TEST(LoopPasses, VectoriseMakesRampsAndMasks) {
 }
 
 TEST(LoopPasses, HoistMovesWhatIsSafe) {
-  Kernel k = hoist(simplify(parse(cases[6].text)));
+  Kernel k = hoist(simplify(parsed(cases[6].text)));
   EXPECT_EQ(str(k.body), R"({
   let h = sqrt(abs(v[i]) + 1f)
   let h_1 = select(m < 3, v[i + 100], 0f)
@@ -303,7 +300,7 @@ TEST(LoopPasses, SpreadKeepsTheMeaning) {
 }
 
 TEST(LoopPasses, SpreadMovesIndependentLoopsIntoTheTask) {
-  const FineTasks fine = spread(parse(R"(kernel k(x: float32[n, 8, 4], y: float32[n, 8, 4]), shape (n), task i < n {
+  const FineTasks fine = spread(parsed(R"(kernel k(x: float32[n, 8, 4], y: float32[n, 8, 4]), shape (n), task i < n {
   for j in 0..4 {
     for c in 0..2 {
       for l in 0..4 {
@@ -320,7 +317,7 @@ TEST(LoopPasses, SpreadMovesIndependentLoopsIntoTheTask) {
 TEST(LoopPasses, SpreadLeavesLoopsThatShareElements) {
   for (const char* body : {"y[i, 0] = y[i, 0] + x[i, j]", "y[i, j] = x[i, j] y[i, j + 1] = x[i, j]",
                            "y[i, index[j]] = x[i, j]", "y[i, j] = y[i, 7 - j]"}) {
-    const FineTasks fine = spread(parse(format(
+    const FineTasks fine = spread(parsed(format(
         "kernel k(x: float32[n, 8], index: int64[8], y: float32[n, 9]), shape (n), task i < n {{\n  for j in 0..8 "
         "{{ {} }}\n}}",
         body)));
@@ -329,7 +326,7 @@ TEST(LoopPasses, SpreadLeavesLoopsThatShareElements) {
 }
 
 TEST(LoopInterpret, ReportsIndicesOutside) {
-  Kernel k = parse("kernel k(a: float32[4]), shape (), task t < 1 { a[t + 4] = 1f }");
+  Kernel k = parsed("kernel k(a: float32[4]), shape (), task t < 1 { a[t + 4] = 1f }");
   float a[4] = {};
   Status status = interpret(k, {a}, {16}, {}, 0, 1);
   ASSERT_FALSE(status);

@@ -3,16 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include "relay/loop/test_kernels.h"
+
 namespace relay::loop {
 namespace {
 
 Kernel parse_tiles(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  if (!k) return {};
-  const Diagnostics errors = verify(*k);
+  Kernel k = test::parsed(text);
+  const Diagnostics errors = verify(k);
   EXPECT_TRUE(errors.empty()) << render(errors);
-  return *k;
+  return k;
 }
 
 // Two rows of tiles times one column: 20 rows of 5 numbers in groups of four, in loops as schedules make them.

@@ -6,10 +6,15 @@
 
 #include <map>
 
+#include "relay/loop/test_kernels.h"
 #include "relay/loop/tiles.h"
 
 namespace relay::loop::of_warps {
 namespace {
+
+using test::parsed;
+using test::refusal;
+using test::replaced;
 
 // Two warps multiply 16 x 32 by 32 x 13 numbers in groups of four, through shared memory, in loops as schedules make
 // them. The second warp has five columns.
@@ -47,23 +52,6 @@ const std::string product =
   }
 }
 )";
-
-Kernel parsed(const std::string& text) {
-  Result<Kernel> k = parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? *k : Kernel{};
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& with) {
-  const size_t at = text.find(what);
-  EXPECT_NE(at, text.npos) << what;
-  return at == text.npos ? text : text.replace(at, what.size(), with);
-}
-
-std::string refusal(const std::string& text) {
-  const Diagnostics errors = verify(parsed(text));
-  return errors.empty() ? "accepted" : errors[0].message;
-}
 
 int8_t number(size_t i, size_t factor) { return static_cast<int8_t>(i * factor); }
 

@@ -22,9 +22,11 @@ struct Dialect {
   const char* unsigned_greatest[4];     // constants of the unsigned types
   const char *int64_begin, *int64_end;  // around a literal: "INT64_C(" and ")"
   const char *uint64_begin, *uint64_end;
-  const char *infinity, *nan;     // constants of float
-  const char *yes, *no;           // of comparisons
-  const char *is_nan, *is_inf;    // comparisons of a float $A
+  // --- as in C and OpenCL C
+  const char *infinity = "INFINITY", *nan = "NAN";                    // constants of float
+  const char *yes = "1", *no = "0";                                   // of comparisons
+  const char *is_nan = "isnan($A) != 0", *is_inf = "isinf($A) != 0";  // comparisons of a float $A
+  // --- of each language
   const char* float_end;          // ends the names of functions on floats: "f" in sinf; empty if overloaded
   const char *abs, *rint;         // functions of floats
   const char* array_space;        // in front of the type of an array that a kernel gets: "__global "

@@ -3,40 +3,14 @@
 
 #include "relay/codegen/c/c_source.h"
 #include "relay/codegen/codegen.h"
+#include "relay/loop/test_kernels.h"
 #include "relay/runtime/devices/opencl.h"
 
 namespace relay::codegen {
 namespace {
 
-loop::Kernel kernel_of(const std::string& text) {
-  Result<loop::Kernel> k = loop::parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors()));
-  return k ? *k : loop::Kernel{};
-}
-
-// Each row reversed by a block: two arrays of one name, for halves of it.
-const char* const reversed = R"(kernel reversed(x: float32[n, 12] read, y: float32[n, 12]), shape (n), task t < 1 {
-  for i in 0..n block {
-    for j in 0..6 thread {
-      {
-        alloc row: float32[6] in shared
-        row[j] = x[i, j]
-        barrier
-        y[i, 6 + j] = row[5 - j]
-      }
-      {
-        alloc row: float32[6] in shared
-        row[j] = x[i, 6 + j]
-        barrier
-        y[i, j] = row[5 - j]
-      }
-    }
-  }
-}
-)";
-
 TEST(OpenClBlocks, Text) {
-  const std::string text = opencl_source({{kernel_of(reversed)}}, true);
+  const std::string text = opencl_source({{loop::test::parsed(loop::test::reversed_rows("n"))}}, true);
   EXPECT_EQ(
       text.substr(text.find("__kernel")),
       R"(__kernel __attribute__((reqd_work_group_size(6, 1, 1))) void kernel_reversed(__global const uchar *x_memory, long x_at, __global uchar *y_memory, long y_at, long n, long begin, long end) {
@@ -66,7 +40,7 @@ TEST(OpenClBlocks, Results) {
   if (!found) GTEST_SKIP() << "no OpenCL driver is installed: dev/setup devices";
   Result<std::unique_ptr<runtime::Device>> device = runtime::make_opencl_device(found->number);
   ASSERT_TRUE(device) << render(device.errors());
-  const loop::Kernel kernel = kernel_of(reversed);
+  const loop::Kernel kernel = loop::test::parsed(loop::test::reversed_rows("n"));
   const auto library = std::make_shared<runtime::SourceLibrary>("opencl", opencl_source({{kernel}}, true));
   auto loaded = (*device)->load(library, "reversed");
   ASSERT_TRUE(loaded) << render(loaded.errors());

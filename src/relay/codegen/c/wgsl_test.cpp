@@ -3,18 +3,15 @@
 
 #include "relay/codegen/c/c_source.h"
 #include "relay/codegen/codegen.h"
+#include "relay/loop/test_kernels.h"
 
 namespace relay::codegen {
 namespace {
 
-loop::Kernel wgsl_kernel(const std::string& text) {
-  Result<loop::Kernel> k = loop::parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors()));
-  return k ? *k : loop::Kernel{};
-}
+using loop::test::parsed;
 
 TEST(Wgsl, Elements) {
-  const loop::Kernel kernel = wgsl_kernel(
+  const loop::Kernel kernel = parsed(
       R"(kernel clipped(x: float32[3, 50] read, n: int32[50] read, y: float32[3, 50]), shape (), task t < 3 {
   for i in 0..50 {
     y[t, i] = select(n[i] < int32(i), max(x[t, i], -inff), rsqrt(x[t, i]) * 2f + 1f)
@@ -56,28 +53,8 @@ fn kernel_clipped(@builtin(global_invocation_id) item_id: vec3<u32>,
 )");
 }
 
-// Each row reversed by a block: two arrays of one name, for halves of it.
 TEST(Wgsl, Blocks) {
-  const loop::Kernel kernel =
-      wgsl_kernel(R"(kernel reversed(x: float32[9, 12] read, y: float32[9, 12]), shape (), task t < 1 {
-  for i in 0..9 block {
-    for j in 0..6 thread {
-      {
-        alloc row: float32[6] in shared
-        row[j] = x[i, j]
-        barrier
-        y[i, 6 + j] = row[5 - j]
-      }
-      {
-        alloc row: float32[6] in shared
-        row[j] = x[i, 6 + j]
-        barrier
-        y[i, j] = row[5 - j]
-      }
-    }
-  }
-}
-)");
+  const loop::Kernel kernel = parsed(loop::test::reversed_rows("9"));
   const WgslSource source = wgsl_source({{kernel}});
   EXPECT_EQ(source.launches[0].groups, 9);
   EXPECT_EQ(source.text,
@@ -114,8 +91,7 @@ fn kernel_reversed(@builtin(global_invocation_id) item_id: vec3<u32>,
 }
 
 TEST(Wgsl, ScratchMemoryOfAllThreads) {
-  const loop::Kernel kernel =
-      wgsl_kernel(R"(kernel sums(x: float32[100, 8] read, y: float32[100]), shape (), task t < 100 {
+  const loop::Kernel kernel = parsed(R"(kernel sums(x: float32[100, 8] read, y: float32[100]), shape (), task t < 100 {
   alloc row: float32[8] in scratch
   for i in 0..8 {
     row[i] = x[t, i] * 2f
@@ -134,7 +110,7 @@ TEST(Wgsl, ScratchMemoryOfAllThreads) {
 
 // Sums with 1.5 * 2^23, and no others, are roundings, which a compiler could leave out.
 TEST(Wgsl, RoundsByAFunction) {
-  const loop::Kernel kernel = wgsl_kernel(
+  const loop::Kernel kernel = parsed(
       R"(kernel rounded(x: float32[4] read, y: float32[4], n: int32[4], z: float32[4]), shape (), task t < 4 {
   y[t] = x[t] * 3f + 12582912f - 12582912f
   n[t] = as_int32(x[t] + 12582912f)
@@ -151,7 +127,7 @@ TEST(Wgsl, RoundsByAFunction) {
 }
 
 TEST(Wgsl, Refused) {
-  auto problem = [](const std::string& text) { return wgsl_problem(wgsl_kernel(text)).value_or(""); };
+  auto problem = [](const std::string& text) { return wgsl_problem(parsed(text)).value_or(""); };
   EXPECT_EQ(problem("kernel k(x: int8[4] read, y: float32[4]), shape (), task t < 4 {\n  y[t] = float32(x[t])\n}\n"),
             "array `x` has elements of type int8");
   EXPECT_EQ(problem("kernel k(x: float32[n] read, y: float32[n]), shape (n), task t < n {\n  y[t] = x[t]\n}\n"),

@@ -6,21 +6,18 @@
 #include <algorithm>
 
 #include "relay/codegen/llvm/llvm.h"
+#include "relay/loop/test_kernels.h"
 #include "relay/machine/instruction.h"
 
 namespace relay::target {
 namespace {
 
+using loop::test::parsed;
+
 TargetDesc describe(const char* text) {
   Result<TargetDesc> t = x86().describe(text);
   EXPECT_TRUE(t) << (t ? "" : render(t.errors()));
   return t ? *t : TargetDesc{};
-}
-
-loop::Kernel parse(const std::string& text) {
-  Result<loop::Kernel> k = loop::parse_kernel(text);
-  EXPECT_TRUE(k) << (k ? "" : render(k.errors())) << text;
-  return k ? *k : loop::Kernel{};
 }
 
 TEST(X86, Descriptions) {
@@ -106,7 +103,7 @@ const char* const elementwise = R"(kernel {0}(x: {1}[n] read, y: {1}[n]), shape 
 )";
 
 loop::Kernel make(const char* name, const char* type, const char* value) {
-  return parse(fmt::format(fmt::runtime(elementwise), name, type, value));
+  return parsed(fmt::format(fmt::runtime(elementwise), name, type, value));
 }
 
 // Symbols that an object needs from elsewhere would be missing in a shared library, whose linking checks that.
@@ -116,9 +113,9 @@ TEST(X86, NoLibraryIsNeeded) {
   std::vector<loop::Kernel> kernels;
   auto add = [&](const char* f, const char* type, const char* value) {
     kernels.push_back(
-        parse(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 "
-                     "vectorised {{ y[t * 8 + l] = {2} }} }}",
-                     f, type, value)));
+        parsed(format("kernel {0}_{1}(x: {1}[64] read, y: {1}[64]), shape (), task t < 8 {{ for l in 0..8 "
+                      "vectorised {{ y[t * 8 + l] = {2} }} }}",
+                      f, type, value)));
   };
   for (const char* f : functions)
     for (const char* t : {"float32", "float64", "float16"}) add(f, t, format("{}(x[t * 8 + l])", f).c_str());
@@ -184,7 +181,7 @@ TEST(X86, BackendIsDropped) {
 // Three arrays with the same step share a product of the index.
 TEST(X86, AddressesStepThroughInnermostLoops) {
   auto pointers = [](const char* text) {
-    Result<std::string> ir = codegen::llvm_text(parse(text), describe("zen4"));
+    Result<std::string> ir = codegen::llvm_text(parsed(text), describe("zen4"));
     int count = 0;
     for (size_t at = 0; (at = ir->find("phi ptr", at)) != std::string::npos; ++at) ++count;
     return count;
