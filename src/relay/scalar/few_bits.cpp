@@ -10,8 +10,10 @@ namespace relay::scalar {
 
 namespace {
 
-constexpr int digits = 23;              // of a float32, behind the first
-constexpr int64_t offset = 0x4b000000;  // the bits of 2^23
+constexpr int digits = 23;  // of a float32, behind the first
+
+// The bits of 2^exponent as a float32.
+int64_t bits_of_power(int exponent) { return static_cast<int64_t>(127 + exponent) << digits; }
 
 // The same constant in all lanes.
 std::optional<int64_t> constant(const Expr& e) {
@@ -98,14 +100,12 @@ Expr few_bits_as_float(const Expr& cast) {
   if (f->word->dtype.is_storage()) f->word = reinterpret(DType::uint8().with_lanes(cast->dtype.lanes), f->word);
   const DType i32 = DType::int32().with_lanes(cast->dtype.lanes);
   const int64_t mask = ((int64_t{1} << f->width) - 1) << f->low;
-  const int64_t half = f->is_signed ? int64_t{1} << (f->low + f->width - 1) : 0;
+  const int64_t half = f->is_signed ? int64_t{1} << (f->width - 1) : 0;
   const Expr bits = binary(BinaryOp::BitXor, binary(BinaryOp::BitAnd, scalar::cast(i32, f->word), imm(mask, i32)),
-                           imm(offset | half, i32));
-  const Expr real = reinterpret(cast->dtype, bits);
-  const double unit = std::ldexp(1.0, -f->low),
-               known = (std::ldexp(1.0, digits) + static_cast<double>(half)) * unit + static_cast<double>(zero);
-  // `known` has few enough digits: 2^(23 - low) plus a number of at most 9 bits.
-  return f->low == 0 ? real - fimm(known, cast->dtype) : real * fimm(unit, cast->dtype) - fimm(known, cast->dtype);
+                           imm(bits_of_power(digits - f->low) | half << f->low, i32));
+  // Has few enough digits: 2^(23 - low) plus a number of at most 9 bits.
+  const double known = std::ldexp(1.0, digits - f->low) + static_cast<double>(half + zero);
+  return reinterpret(cast->dtype, bits) - fimm(known, cast->dtype);
 }
 
 }  // namespace relay::scalar

@@ -1,10 +1,10 @@
-// Conversions of integers of few bits to float32 without a shift or a conversion: the bits become the last digits of a
-// float whose other digits are known.
+// Conversions of integers of few bits to float32 without a shift or a conversion: the bits become digits of a float
+// whose other digits are known.
 //
 //   float32(shr(shl(x >> 4, 28), 28))    a signed number in bits 4 to 7 of x
-//     ->   as_float32((x & 0xf0) ^ 0x4b000080) * 2^-4 - (2^23 + 128) * 2^-4
+//     ->   as_float32((x & 0xf0) ^ 0x49000080) - (2^19 + 8)
 //
-// 0x4b000000 is 2^23 as a float32, whose last digit is 1. Both operations are exact, so the value is the same bit for
+// 0x49000000 is 2^19 as a float32, whose digit in bit 4 is 1. The subtraction is exact, so the value is the same bit for
 // bit. AVX-512 computes the and and the xor as one instruction.
 #pragma once
 
