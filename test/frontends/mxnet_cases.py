@@ -457,6 +457,10 @@ def quantised():
             for names, sizes, low, high in (
                 (symbol.list_arguments(), shapes, -0.5, 0.5), (symbol.list_auxiliary_states(), states, 0.5, 1))
         ]  # fmt: skip
+        # MXNet adds pairs of products in 16 bits on processors without VNNI, and they saturate. With one larger weight,
+        # whose neighbour is 0, the others are at most 64 steps, and no pair does.
+        for weight in (held[0][one] for one in held[0] if one == "f_weight"):
+            weight[0, :2] = mx.nd.array([1, 0])
         data = mx.io.NDArrayIter(mx.nd.array(RNG.uniform(-1, 1, (8, 4, 8, 8))), batch_size=2)
         made, arguments, states = quantize_model(
             symbol, *held, data_names=("data",), label_names=None, calib_mode="naive", calib_data=data,

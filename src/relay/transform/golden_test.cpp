@@ -120,6 +120,8 @@ void expect_rules(const PassTrace& trace) {
                                                "forward_fold_scale_axis",
                                                "legalize",
                                                "limit_width",
+                                               "recognise_norms",
+                                               "remove_dense_reshapes",
                                                "simplify_expr",
                                                "simplify_inference",
                                                "training_forms",

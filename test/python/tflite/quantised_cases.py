@@ -211,24 +211,94 @@ def _hybrid(model, rng):
 HYBRID = Case("FULLY_CONNECTED hybrid", _hybrid, None)
 
 
-def mean(dtype, axes, result, scale, out_scale, keep_dims=False):
+def reduced(op, f, dtype, axes, result, scale, out_scale, keep_dims=False, shape=(2, 7, 7, 50)):
     def build(model, rng):
-        x = model.input("x", [2, 7, 7, 50], dtype, scale=scale, zero=9)
+        x = model.input("x", list(shape), dtype, scale=scale, zero=9)
         y = model.tensor("y", result, dtype, scale=out_scale, zero=4)
         inputs = [x, model.constant("axes", i32(*axes))]
-        model.outputs(model.op("MEAN", inputs, [y], keep_dims=keep_dims))
-        return [integers(rng, [2, 7, 7, 50], dtype)]
+        model.outputs(model.op(op, inputs, [y], keep_dims=keep_dims))
+        return [integers(rng, shape, dtype)]
 
     def reals(x):
-        real = np.mean((x.astype(np.float64) - 9) * np.float32(scale), tuple(axes), keepdims=keep_dims)
+        real = f((x.astype(np.float64) - 9) * np.float32(scale), tuple(axes), keepdims=keep_dims)
         return np.clip(real / np.float32(out_scale) + 4, *LIMITS[dtype])
 
-    add(f"MEAN {dtype} {axes}", build, reals)
+    add(f"{op} {dtype} {axes}", build, reals if f else None)
 
 
 for dtype in ("int8", "uint8"):
-    mean(dtype, (1, 2), [2, 50], 0.05, 0.0131)
-    mean(dtype, (3,), [2, 7, 7, 1], 0.05, 0.05, True)
+    reduced("MEAN", np.mean, dtype, (1, 2), [2, 50], 0.05, 0.0131)
+    reduced("MEAN", np.mean, dtype, (3,), [2, 7, 7, 1], 0.05, 0.05, True)
+    reduced("SUM", np.sum, dtype, (3,), [2, 7, 7, 1], 0.05, 1.9, True)
+reduced("SUM", np.sum, "uint8", (1, 2), [2, 50], 0.05, 0.524)
+# Each product is rounded, so a result of more factors may be further from the reals.
+reduced("REDUCE_PROD", np.prod, "int8", (1,), [40, 5], 0.05, 0.09, shape=(40, 2, 5))
+reduced("REDUCE_PROD", None, "int8", (0, 2), [1, 7, 1, 20], 0.04, 0.02, True, (2, 7, 3, 20))
+
+
+def _divided(dtype, activation):
+    zeros = (3, -17, 5) if dtype == "int8" else (100, 31, 9)
+
+    def build(model, rng):
+        shapes = [40, 100], [100]
+        inputs = [model.input(f"x{i}", shapes[i], dtype, scale=(0.5, 0.013)[i], zero=zeros[i]) for i in (0, 1)]
+        y = model.tensor("y", [40, 100], dtype, scale=0.9, zero=zeros[2])
+        model.outputs(model.op("DIV", inputs, [y], fused_activation_function=activation))
+        a, b = (integers(rng, shape, dtype) for shape in shapes)
+        # LiteRT refuses divisors of 0. Its shifts of small dividends, by 32 or more, are undefined.
+        return [
+            np.where(abs(a.astype(int) - zeros[0]) < 12, a + 20, a).astype(dtype),
+            np.where(b == zeros[1], b + 1, b),
+        ]
+
+    def reals(a, b):
+        x, y = (e.astype(np.float64) - zero for e, zero in zip((a, b), zeros, strict=False))
+        real = x / y * np.float32(0.5 / 0.013 / 0.9)
+        return np.clip((np.maximum(real, 0) if activation else real) + zeros[2], *LIMITS[dtype])
+
+    add(f"DIV {dtype} activation {activation}", build, reals)
+
+
+def _l2_normalised(dtype):
+    zero = {"int8": 0, "uint8": 128}[dtype]
+
+    def build(model, rng):
+        x = model.input("x", [60, 19], dtype, scale=0.05, zero=zero - 7)
+        y = model.tensor("y", [60, 19], dtype, scale=1 / 128, zero=zero)
+        model.outputs(model.op("L2_NORMALIZATION", [x], [y]))
+        spread = 1 << rng.integers(0, 8, [60, 1])  # rows of all sizes, and one of zeros
+        rows = np.clip((integers(rng, [60, 19], dtype).astype(int) - zero) // spread, -120, 120)
+        rows[0] = 0
+        return [(rows + zero - 7).astype(dtype)]
+
+    def reals(x):
+        y = x.astype(np.float64) - zero + 7
+        return np.clip(128 * y / np.maximum(np.sqrt((y * y).sum(-1, keepdims=True)), 1) + zero, *LIMITS[dtype])
+
+    add(f"L2_NORMALIZATION {dtype}", build, reals)
+
+
+def _log_softmax(dtype, scale):
+    def build(model, rng):
+        x = model.input("x", [40, 17], dtype, scale=scale, zero=-7)
+        y = model.tensor("y", [40, 17], dtype, scale=1 / 16, zero=LIMITS[dtype][1])
+        model.outputs(model.op("LOG_SOFTMAX", [x], [y]))
+        return [integers(rng, [40, 17], dtype)]
+
+    def reals(x):
+        below = np.float32(scale) * (x - x.max(-1, keepdims=True).astype(np.float64))
+        real = below - np.log(np.exp(below).sum(-1, keepdims=True))
+        return np.clip(16 * real + LIMITS[dtype][1], *LIMITS[dtype])
+
+    add(f"LOG_SOFTMAX {dtype} {scale}", build, reals)
+
+
+for dtype in ("int8", "uint8"):
+    for activation in (0, 1):
+        _divided(dtype, activation)
+    _l2_normalised(dtype)
+    _log_softmax(dtype, 0.02)
+    _log_softmax(dtype, 0.3)
 
 
 def _softmax(dtype, scale, beta):

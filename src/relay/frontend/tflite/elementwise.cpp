@@ -34,7 +34,10 @@ static Values arithmetic(Convert& c, const char* op, BinaryOp folded) {
 Values ADD(Convert& c) { return arithmetic(c, "add", BinaryOp::Add); }
 Values SUB(Convert& c) { return arithmetic(c, "subtract", BinaryOp::Sub); }
 Values MUL(Convert& c) { return arithmetic(c, "multiply", BinaryOp::Mul); }
-Values DIV(Convert& c) { return arithmetic(c, "divide", BinaryOp::Div); }
+Values DIV(Convert& c) {
+  if (c.is_quantized_input(0) || c.is_quantized_output()) return {quantized_quotient(c)};
+  return arithmetic(c, "divide", BinaryOp::Div);
+}
 Values MAXIMUM(Convert& c) { return binary(c, "maximum", BinaryOp::Max); }
 Values MINIMUM(Convert& c) { return binary(c, "minimum", BinaryOp::Min); }
 Values POW(Convert& c) { return binary(c, "power"); }
@@ -214,7 +217,10 @@ Values SOFTMAX(Convert& c) {
   if (c.is_quantized_input(0)) return {quantized_softmax(c, c.real("beta", 1))};
   return {c.emit("nn.softmax", {c.multiply(c.input(0), c.real("beta", 1))}, {{"axis", int64_t{-1}}})};
 }
-Values LOG_SOFTMAX(Convert& c) { return {c.emit("nn.log_softmax", {c.input(0)}, {{"axis", int64_t{-1}}})}; }
+Values LOG_SOFTMAX(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_log_softmax(c)};
+  return {c.emit("nn.log_softmax", {c.input(0)}, {{"axis", int64_t{-1}}})};
+}
 
 // --- selection and types ---------------------------------------------------------------------------------------------
 

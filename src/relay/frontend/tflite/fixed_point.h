@@ -29,6 +29,14 @@ inline int64_t times(int64_t a, int64_t m, int power) {
   return quotient(product(a << std::max(power, 0), m), std::max(-power, 0));
 }
 
+// 2^62 / (2^31 + x), for x from 0 below 2^31: three of Newton's steps.
+inline int64_t reciprocal(int64_t x) {
+  const int64_t half = (x + (int64_t{1} << 31)) >> 1;
+  int64_t y = product(half, -1010580540) + 1515870810;  // 48/17 - 32/17 half, in units of 2^-29
+  for (int step = 0; step < 3; ++step) y += product(y, (int64_t{1} << 29) - product(half, y)) * 4;
+  return std::min<int64_t>(y * 2, INT32_MAX);
+}
+
 // 1 / sqrt(n), for n from 1 below 2^29, as an integer of 31 bits and a power of two: five of Newton's steps.
 inline std::pair<int64_t, int> inverse_root(int64_t n) {
   constexpr int64_t most = INT32_MAX, one = int64_t{1} << 28, half_root_of_two = 1518500250;

@@ -41,6 +41,9 @@ Values quantized_product(Convert& c, const char* op, const ir::Expr& x, const ir
 Values quantized_binary(Convert& c, const char* op);
 // The squares of the differences of inputs 0 and 1.
 ir::Expr quantized_squared_difference(Convert& c);
+// The quotient of inputs 0 and 1, which are bytes. Divided by 0, it is the greatest number, or the least if the
+// dividend is below 0.
+ir::Expr quantized_quotient(Convert& c);
 // A comparison of inputs 0 and 1, whose scales may differ.
 ir::Expr quantized_comparison(Convert& c, const char* op);
 // Input 0, times `slope` where it is below 0. With `alpha`, integers without their zero point, `slope` is their scale.
@@ -65,9 +68,13 @@ ir::Expr quantized_rsqrt(Convert& c);  // the greatest integer for data that has
 ir::Expr quantized_matrix_product(Convert& c, const ir::Expr& a, const ir::Expr& b);
 // The mean over windows, rounded away from zero at halves.
 ir::Expr quantized_mean_pool(Convert& c, const ir::Expr& x, EmitAttrs attrs);
-// Means of x along axes, with the option keep_dims.
+// Means, sums and products of x along axes, with the option keep_dims.
 ir::Expr quantized_mean(Convert& c, const ir::Expr& x, const ir::Ints& axes);
+ir::Expr quantized_total(Convert& c, const ir::Expr& x, const ir::Ints& axes);
+ir::Expr quantized_prod(Convert& c, const ir::Expr& x, const ir::Ints& axes);
 ir::Expr quantized_softmax(Convert& c, double beta);
+ir::Expr quantized_log_softmax(Convert& c);
+ir::Expr quantized_l2_normalize(Convert& c);     // along the last axis
 ir::Expr wide_softmax(Convert& c, double beta);  // of int16
 // The parts of SVDF: the products of data and features, in the units of the state, and the sums of units with the bias,
 // in those of the output.

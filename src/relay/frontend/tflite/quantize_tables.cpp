@@ -1,4 +1,4 @@
-// Quantised functions of one operand, as tables of their values for all integers of the operand.
+// Quantised functions of one operand, or of two of 8 bits, as tables of their values for all integers of the operands.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -198,6 +198,43 @@ Expr quantized_rsqrt(Convert& c) {
     const auto [root, exponent] = fixed_point::inverse_root(q);
     return fixed_point::times(fixed_point::times(1, root, exponent + fine), multiplier, power - fine);
   });
+}
+
+// --- quotients -------------------------------------------------------------------------------------------------------
+
+// Divides as LiteRT does: by a reciprocal of 31 bits, and then by the factor of the scales. LiteRT's shifts by 32 or
+// more are undefined; here they give 0.
+static int64_t quotient_of(int64_t x, int64_t y, int64_t multiplier, int power) {
+  if (y < 0) x = -x, y = -y;
+  const int zeros = __builtin_clz(static_cast<uint32_t>(y));
+  const int64_t inverse = fixed_point::reciprocal((y << zeros) - (int64_t{1} << 31));
+  const int room = x == 0 ? 31 : __builtin_clrsb(static_cast<int>(x));
+  return fixed_point::quotient(fixed_point::product(fixed_point::product(x << room, inverse), multiplier),
+                               31 - zeros + room - power);
+}
+
+// A table of all pairs of bytes.
+Expr quantized_quotient(Convert& c) {
+  const std::optional<Scale> a = scale_of(c, c.input_entry(0)), b = scale_of(c, c.input_entry(1)),
+                             out = scale_of(c, c.output_entry(0));
+  if (!a || !b || !out) return nullptr;
+  if (a->dtype.bits != 8 || b->dtype != a->dtype || out->dtype != a->dtype)
+    return c.unsupported("quantised data of {} and {} with a result of {}", a->dtype.str(), b->dtype.str(),
+                         out->dtype.str());
+  const auto [multiplier, power] = fixed_point::multiplier(static_cast<double>(a->scale / (b->scale * out->scale)));
+  if (std::abs(power) > 22) return c.unsupported("scales {}, {} and {}", a->scale, b->scale, out->scale);
+  const auto [least, most] = range_of(out->dtype);
+  Tensor table = Tensor::empty({256 * 256}, out->dtype);
+  for (int64_t i = 0; i < 256; ++i)
+    for (int64_t j = 0; j < 256; ++j) {
+      const int64_t x = i + least - a->zero, y = j + least - b->zero;
+      const int64_t value = y == 0 ? (x < 0 ? least : most) : quotient_of(x, y, multiplier, power) + out->zero;
+      table.set_int(256 * i + j, std::clamp(value, least, most));
+    }
+  auto place = [&](size_t i) { return c.add(c.cast(c.input(i), DType::int32()), static_cast<double>(-least)); };
+  const Expr places = c.add(c.multiply(place(0), 256.0), place(1));
+  return quantized_activation(
+      c, c.emit("take", {c.constant(std::move(table)), places}, {{"axis", int64_t{0}}, {"mode", "clip"}}));
 }
 
 // --- softmax of int16 ------------------------------------------------------------------------------------------------

@@ -15,24 +15,27 @@ static Values reduction(Convert& c, const char* op) {
   return {axes->empty() ? x : c.reduce(op, x, *axes, c.flag("keep_dims"))};
 }
 
-Values MEAN(Convert& c) {
-  if (!c.is_quantized_input(0)) return reduction(c, "mean");
+// The same, or `quantized` if the data are.
+static Values reduction(Convert& c, const char* op, Expr (*quantized)(Convert&, const Expr&, const Ints&)) {
+  if (!c.is_quantized_input(0)) return reduction(c, op);
   std::optional<Ints> given = c.ints(1, "the axes");
   Expr x = c.input(0);
   std::optional<Ints> axes = given ? c.axes(*given, c.rank(x)) : std::nullopt;
   if (!axes) return {};
-  return {quantized_mean(c, x, *axes)};
+  return {quantized(c, x, *axes)};
 }
-Values SUM(Convert& c) { return reduction(c, "sum"); }
+
+Values MEAN(Convert& c) { return reduction(c, "mean", quantized_mean); }
+Values SUM(Convert& c) { return reduction(c, "sum", quantized_total); }
 Values REDUCE_MAX(Convert& c) { return reduction(c, "max"); }
 Values REDUCE_MIN(Convert& c) { return reduction(c, "min"); }
 Values REDUCE_ANY(Convert& c) { return reduction(c, "any"); }
 Values REDUCE_ALL(Convert& c) { return reduction(c, "all"); }
 Values REDUCE_PROD(Convert& c) {
-  if (KnownRef known = c.known(0);
+  if (KnownRef known = c.is_quantized_input(0) ? nullptr : c.known(0);
       known && known->shape.size() == 1 && !known->dtype.is_float() && !c.flag("keep_dims"))
     if (KnownRef result = product(*known)) return {result};
-  return reduction(c, "prod");
+  return reduction(c, "prod", quantized_prod);
 }
 
 Values CUMSUM(Convert& c) {
@@ -47,6 +50,7 @@ Values CUMSUM(Convert& c) {
 
 // Along the last axis; a sum of squares below 1e-6 is 1e-6.
 Values L2_NORMALIZATION(Convert& c) {
+  if (c.is_quantized_input(0)) return {quantized_l2_normalize(c)};
   Expr x = c.input(0);
   const int64_t last = c.rank(x) - 1;
   return {c.activated(c.emit("nn.l2_normalize", {x}, {{"eps", 1e-6}, {"axis", Ints{last}}}))};
