@@ -372,7 +372,8 @@ Values SpaceToDepth(Convert& c) {
 }
 
 // The place that each element of an image of this size reads under the affine map theta: from -1 to 1 along each axis,
-// x first; with align_corners, a single element is at -1. (N, 2, 3) yields (N, H, W, 2), (N, 3, 4) yields (N, D, H, W, 3).
+// x first; with align_corners, a single element is at -1.
+// (N, 2, 3) yields (N, H, W, 2), (N, 3, 4) yields (N, D, H, W, 3).
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
   if (!c.expect_rank(theta, 3, 3, "theta")) return {};

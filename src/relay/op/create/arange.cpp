@@ -48,7 +48,7 @@ te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) 
   })};
 }
 
-// ceil((stop - start) / step), at least 0, exact for integers; a step of 0 and NaN yield -1, which is no valid size.
+// ceil((stop - start) / step), at least 0, exact for integers; a step of 0 and NaN yield -1, which is not a size.
 te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
   return te::compute("shape", {dim(1)}, [&](const Exprs&) {
     const bool real = std::any_of(in.begin(), in.end(), [](const te::Tensor& t) { return t->dtype.is_float(); });
