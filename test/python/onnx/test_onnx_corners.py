@@ -395,3 +395,81 @@ def test_a_wrapped_pad_repeats_what_is_left(pads):
 def test_zeros_are_quantised_with_a_scale():
     model = model_of([node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])], {"x": ("float32", [3])}, ["y", "s", "z"])
     expect(model, [np.zeros(3, "float32")], [np.zeros(3, "uint8"), np.float32(1), np.uint8(0)])
+
+
+@pytest.mark.parametrize("start, limit, delta", ((2**60, 2**60 + 3, 1), (-(2**62), -(2**62) - 5, -2), (7, -3, 2)))
+def test_ranges_of_large_integers_are_exact(start, limit, delta):
+    bounds = {"a": start, "b": limit, "d": delta}
+    want = np.arange(start, limit, delta)
+    for inputs in ({}, {k: ("int64", []) for k in bounds}):
+        model = model_of([node("Range", ["a", "b", "d"], ["y"])], inputs, ["y"], {} if inputs else bounds)
+        for got in results(model, *(np.array(bounds[k]) for k in inputs)):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_range_to_nan_is_refused():
+    model = model_of([node("Range", ["a", "b", "a"], ["y"])], {k: ("float32", []) for k in "ab"}, ["y"])
+    np.testing.assert_array_equal(results(model, np.float32(1), np.float32(3))[0], [1, 2])
+    with pytest.raises(relay.CompileError, match="Range"):
+        relay.compile(model)(np.float32(1), np.float32(np.nan))
+
+
+@pytest.mark.parametrize("axis", ({}, {"axis": 0}))
+def test_a_condition_longer_than_the_data(axis):
+    model = model_of([node("Compress", ["x", "c"], ["y"], **axis)], {"x": ("float32", [2]), "c": ("bool", [4])}, ["y"])
+    x = np.array([5, 7], "float32")
+    expect(model, [x, np.array([False, True, False, False])], [x[1:]])
+    with pytest.raises(relay.CompileError, match="index"):
+        relay.compile(model)(x, np.array([False, True, False, True]))
+
+
+@pytest.mark.parametrize("columns", (4, 5, "n"))
+def test_boxes_have_four_numbers(columns):
+    model = model_of([node("NonMaxSuppression", ["b", "s", "m"], ["y"])],
+                     {"b": ("float32", [1, 2, columns]), "s": ("float32", [1, 1, 2])}, ["y"], {"m": [2]})  # fmt: skip
+    scores = np.array([[[1, 2]]], "float32")
+    if columns != 5:
+        expect(model, [np.array([[[0, 0, 1, 1], [2, 2, 3, 3]]], "float32"), scores], [[[0, 0, 1], [0, 0, 0]]])
+    if columns != 4:
+        with pytest.raises(relay.CompileError, match=r"boxes, 4\)|4"):
+            relay.compile(model)(np.ones((1, 2, 5), "float32"), scores)
+
+
+@pytest.mark.parametrize("computed", (False, True))
+@pytest.mark.parametrize("size", ((2, 1, 1, 3), (2, 1, 4, 1), (2, 1, 1, 2, 3)))
+def test_a_grid_with_one_element_along_an_axis(size, computed):
+    """With align_corners its place is -1, as in ONNX's reference."""
+    axes = len(size) - 2
+    theta = np.random.default_rng(0).standard_normal((2, axes, axes + 1)).astype("float32")
+    inputs = {"t": ("float32", ["n", "m", "k"])} | ({"s": ("int64", [len(size)])} if computed else {})
+    model = model_of([node("AffineGrid", ["t", "s"], ["y"], align_corners=1)], inputs, ["y"],
+                     {} if computed else {"s": list(size)}, opset=20)  # fmt: skip
+    args = [theta] + ([np.array(size)] if computed else [])
+    with np.errstate(divide="ignore"):
+        [want] = ReferenceEvaluator(model).run(None, {"t": theta} | ({"s": np.array(size)} if computed else {}))
+    expect(model, args, [want])
+    with pytest.raises(relay.CompileError, match=str(axes)):
+        relay.compile(model)(theta[:, :, :-1], *args[1:])
+
+
+@pytest.mark.parametrize("sizes", ((2, 2, 5, 4), (2, 2, 3, 4), (3, 2, 5, 4)))
+@pytest.mark.parametrize("channels", ((0, 1), (0.5, 1)))
+def test_a_crop_that_keeps_the_size(sizes, channels):
+    """A region of interest is read in an image of the same size too, and along batch and channels."""
+    x = np.random.default_rng(0).standard_normal((2, 2, 5, 4)).astype("float32")
+    roi = np.array([0, channels[0], 0.2, 0.1, 1, channels[1], 0.9, 1.2], "float32")
+    model = model_of([node("Resize", ["x", "r", "", "s"], ["y"], mode="linear", extrapolation_value=9.0,
+                           coordinate_transformation_mode="tf_crop_and_resize")],
+                     {"x": ("float32", x.shape)}, ["y"], {"r": roi, "s": list(sizes)}, opset=19)  # fmt: skip
+    expect(model, [x], ReferenceEvaluator(model).run(None, {"x": x}))
+
+
+@pytest.mark.parametrize("dtype", ("float32", "int8"))
+def test_places_of_least_elements_are_inside_of_the_image(dtype):
+    least = -np.inf if dtype == "float32" else -128
+    x = np.full((1, 1, 2, 2), least, dtype)
+    model = model_of([node("MaxPool", ["x"], ["y", "i"], kernel_shape=[2, 2], pads=[1, 1, 1, 1])],
+                     {"x": (dtype, x.shape)}, ["y", "i"])  # fmt: skip
+    got = relay.compile(model)(x)
+    np.testing.assert_array_equal(got[0], np.full((1, 1, 3, 3), least, dtype))
+    np.testing.assert_array_equal(got[1], [[[[0, 0, 1], [0, 0, 1], [2, 2, 3]]]])

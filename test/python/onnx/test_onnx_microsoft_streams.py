@@ -48,7 +48,7 @@ CASES = [
     case("WordConvEmbedding", [WORDS, f(7, 1, 2, 4), f(7), f(9, 4)], conv_window_size=2, embedding_size=7),
     *(
         case("MurmurHash3", [draw.integers(0, 1 << 31, (3, 4)).astype(dtype)], positive=positive, seed=17)
-        for dtype in (np.int32, np.uint32)
+        for dtype in (np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64)
         for positive in (0, 1)
     ),
 ]
@@ -166,3 +166,21 @@ def test_what_is_not_supported_is_said():
     ):
         with pytest.raises(relay.CompileError, match=said):
             relay.load(one_node(name, inputs, **how)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "how"),
+    (
+        ("MultiHeadAttention", [f(2, 5, 16)] * 3, {"num_heads": 2}),
+        ("GroupQueryAttention", [f(2, 5, 16)] * 3 + [None, None, PLACES[:, 0], PLACES[0, 0]],
+         {"num_heads": 2, "kv_num_heads": 2}),
+        ("RotaryEmbedding", [f(2, 5, 16), PLACES[0], *CACHES], {}),
+        ("LinearAttention", [f(2, 5, 16)] * 3, {"update_rule": "linear", "q_num_heads": 2, "kv_num_heads": 2}),
+        ("ComplexMul", [f(3, 2)] * 2, {}),
+    ),
+)  # fmt: skip
+def test_open_widths_ask_for_shapes(name, inputs, how):
+    model, _ = one_node(name, inputs, sizes={0: [f"n{i}" for i in range(inputs[0].ndim)]}, **how)
+    with pytest.raises(relay.CompileError, match="has no fixed size") as caught:
+        relay.load(model)
+    assert all("--shape" in diagnostic.help for diagnostic in caught.value.diagnostics)

@@ -268,6 +268,11 @@ HELP = {
         "fixed sizes are needed",
         "give the inputs' shapes: --shape NAME=1,3,224,224",
     ),
+    "parts of a number": (
+        "(float[n, m, k] x) => (float[p, q, r] y) { y = DFT <axis = 1> (x) }",
+        "axis 2 of the signal has no fixed size",
+        "give the inputs' shapes: --shape NAME=1,3,224,224",
+    ),
     "a form of an operator": (
         "(float[2, 3, 4, 5, 6] x) => (float[p, q, r, s, t] y) { y = AveragePool <kernel_shape = [2, 2, 2, 2]> (x) }",
         "the window has 4 axes",

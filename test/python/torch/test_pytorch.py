@@ -513,6 +513,19 @@ def test_products_of_halves_are_rounded_after_the_sum(dtype):
     ]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_beside_halves_are_not_rounded_first(dtype):
+    """1e5 is infinite as float16, and 1.1 has another last bit."""
+    module = Calls(lambda x: (
+        x * 1e5 / 1e5, x * 1.1, 1.1 * x, x / 1.1, x * torch.tensor(1.1), x / torch.tensor(-0.3), x // 0.3,
+        torch.div(x, 1.1, rounding_mode="trunc"), F.leaky_relu(x - 0.5, 0.3), torch.tensor(1.1) * x,
+    ))  # fmt: skip
+    x = torch.linspace(0.01, 0.6, 99).to(dtype)
+    got = relay.compile(relay.from_pytorch(module, (x,)))(x)
+    for one, other in zip(got, module(x), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
 class Sizes(torch.nn.Module):
     """Like patch embeddings of images, it also returns the sizes of its result."""
 

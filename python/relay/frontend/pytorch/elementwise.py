@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from ... import op
 from ..shared import functions
 from .conversion import IN_EVALUATION, Conversion, Refused, cast, dtype_name, exact_type, number
@@ -34,6 +36,21 @@ def binary(function, of_bool=None):
     def convert(c):
         chosen = of_bool if of_bool is not None and c.dtype == "bool" else function
         return chosen(c.as_("self"), c.as_("other"))
+
+    return convert
+
+
+def scaled(function, of_bool=None):
+    """Multiplies or divides. By a number or a tensor without axes, PyTorch does so in float32 for halves, without
+    rounding the number first: 1e5 is infinite as float16."""
+
+    def convert(c):
+        if of_bool is not None and c.dtype == "bool":
+            return of_bool(c.as_("self"), c.as_("other"))
+        other = c.val("other")
+        by_number = not isinstance(other, torch.Tensor) or other.dim() == 0
+        dtype = exact_type(c.dtype) if by_number else c.dtype
+        return cast(function(c.as_("self", dtype), c.as_("other", dtype)), dtype, c.dtype)
 
     return convert
 
@@ -109,32 +126,32 @@ def ldexp(c: Conversion):
     return op.multiply(c.as_("self"), op.power(number(2, c.dtype), c.as_("other")))
 
 
-def _scaled(c: Conversion, name: str):
-    value = c.as_(name)
-    return value if c("alpha") == 1 else op.multiply(value, number(c("alpha"), c.dtype))
+def _scaled_sum(c: Conversion, function, first: str, second: str):
+    """Computes function(first, alpha * second), which is rounded once."""
+    if c("alpha") == 1:
+        return function(c.as_(first), c.as_(second))
+    dtype = exact_type(c.dtype)
+    alpha = cast(number(c("alpha"), c.dtype), c.dtype, dtype)
+    return cast(function(c.as_(first, dtype), op.multiply(c.as_(second, dtype), alpha)), dtype, c.dtype)
 
 
 def add(c: Conversion):
     if c.dtype == "bool":
         return op.logical_or(c.as_("self"), c.as_("other")) if c("alpha") else c.as_("self")
-    return op.add(c.as_("self"), _scaled(c, "other"))
+    return _scaled_sum(c, op.add, "self", "other")
 
 
 def sub(c: Conversion):
-    return op.subtract(c.as_("self"), _scaled(c, "other"))
+    return _scaled_sum(c, op.subtract, "self", "other")
 
 
 def rsub(c: Conversion):
-    return op.subtract(c.as_("other"), _scaled(c, "self"))
-
-
-def div(c: Conversion):
-    return op.divide(c.as_("self"), c.as_("other"))
+    return _scaled_sum(c, op.subtract, "other", "self")
 
 
 def div_mode(c: Conversion):
     function = {None: op.divide, "floor": op.floor_divide, "trunc": op.trunc_divide}[c("rounding_mode")]
-    return function(c.as_("self"), c.as_("other"))
+    return scaled(function)(c)
 
 
 def pow(c: Conversion):
@@ -176,10 +193,6 @@ def relu6(c: Conversion):
     return op.minimum(op.maximum(c("self"), number(0, c.dtype)), number(6, c.dtype))
 
 
-def leaky_relu(c: Conversion):
-    return op.nn.leaky_relu(c("self"), alpha=float(c("negative_slope")))
-
-
 def _exact(curve):
     """Makes a converter of a function of the conversion, its data and their type; half precisions become float32."""
 
@@ -188,6 +201,11 @@ def _exact(curve):
         return cast(curve(c, c.as_("self", dtype), dtype), dtype, c.dtype)
 
     return convert
+
+
+@_exact
+def leaky_relu(c: Conversion, x, dtype: str):
+    return op.nn.leaky_relu(x, alpha=float(c("negative_slope")))
 
 
 @_exact

@@ -169,6 +169,12 @@ DType Conversion::dtype(const Expr& e) const {
   return t ? t->dtype : DType::float32();
 }
 
+std::optional<int64_t> Conversion::fixed_extent(const Expr& e, int64_t axis, const char* what) {
+  std::optional<int64_t> size = extent(e, axis);
+  if (!size && e) unsized("axis {} of {} has no fixed size: {}", axis, what, ir::str(e->type));
+  return size;
+}
+
 std::optional<int64_t> Conversion::extent(const Expr& e, int64_t axis) const {
   const ir::Dims& dims = shape(e);
   if (axis < 0 || axis >= static_cast<int64_t>(dims.size()) || !is_int(dims[axis])) return std::nullopt;

@@ -79,6 +79,8 @@ class Conversion {
   DType dtype(const ir::Expr& e) const;
   ir::Dim agreed(const ir::Dim& size) { return import_.agreed(size); }   // import_state.h
   std::optional<int64_t> extent(const ir::Expr& e, int64_t axis) const;  // if it is a number
+  // The same, of `what`. If it is not a number, reports that a size is needed and returns unset.
+  std::optional<int64_t> fixed_extent(const ir::Expr& e, int64_t axis, const char* what);
   bool expect_rank(const ir::Expr& e, int64_t least, int64_t most, const char* what);
   // In [0, rank). If it is out of range, reports that and returns unset.
   std::optional<int64_t> axis(int64_t axis, int64_t rank);

@@ -1,5 +1,6 @@
 #include "relay/frontend/common/known.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "relay/scalar/eval.h"
@@ -66,45 +67,50 @@ bool not_negative(const Expr& e) {
   return range.min && *range.min >= 0;
 }
 
-// A float expression over sizes as numerator / denominator, so that rounding is exact: h * 0.5 is h / 2.
+// A float expression over sizes as numerator / denominator: h * 0.5 is h / 2.
 struct Ratio {
   Expr numerator;
   int64_t denominator;
+  int64_t factor = 1;  // by which constants may have multiplied a size in the numerator
 };
+
+// True if float32 holds the ratio without rounding, so that it may be an operand: sizes have at most 14 bits then, and
+// n / 7 * 7 may be less than n.
+bool is_exact(const Ratio& r) { return (r.denominator & (r.denominator - 1)) == 0 && r.factor <= 1024; }
+
 std::optional<Ratio> as_ratio(const Expr& e) {
   if (e->kind == Kind::Float) {
     // p / 2^s, exactly.
     double value = e->fvalue;
     for (int64_t denominator = 1; denominator <= (1 << 20); denominator *= 2)
       if (double p = value * static_cast<double>(denominator); std::abs(p) < 1e15 && p == std::floor(p))
-        return Ratio{scalar::imm(static_cast<int64_t>(p)), denominator};
+        return Ratio{scalar::imm(static_cast<int64_t>(p)), denominator, std::abs(static_cast<int64_t>(p))};
     return std::nullopt;
   }
   if (e->kind == Kind::Cast) return Ratio{e->args[0], 1};
   if (e->kind != Kind::Binary) return std::nullopt;
   std::optional<Ratio> a = as_ratio(e->args[0]), b = as_ratio(e->args[1]);
-  if (!a || !b) return std::nullopt;
+  if (!a || !b || !is_exact(*a) || !is_exact(*b)) return std::nullopt;
   int64_t denominator = 0;
   switch (e->binary) {
     case BinaryOp::Mul:
       if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30))
         return std::nullopt;
-      return Ratio{a->numerator * b->numerator, denominator};
+      return Ratio{a->numerator * b->numerator, denominator, a->factor * b->factor};
     case BinaryOp::Div:
-      if (!is_int(b->numerator) || b->numerator->ivalue <= 0 || b->numerator->ivalue > (1 << 20)) return std::nullopt;
+      if (!is_int(b->numerator) || b->numerator->ivalue <= 0) return std::nullopt;
       if (__builtin_mul_overflow(a->denominator, b->numerator->ivalue, &denominator) || denominator > (1 << 30))
         return std::nullopt;
-      return Ratio{a->numerator * b->denominator, denominator};
+      return Ratio{a->numerator * b->denominator, denominator, a->factor * b->denominator};
     case BinaryOp::Add:
     case BinaryOp::Sub: {
-      if (a->denominator != b->denominator) {
-        a->numerator = a->numerator * b->denominator, b->numerator = b->numerator * a->denominator;
-        if (__builtin_mul_overflow(a->denominator, b->denominator, &denominator) || denominator > (1 << 30))
-          return std::nullopt;
-      } else {
-        denominator = a->denominator;
+      const int64_t common = std::max(a->denominator, b->denominator);  // both are powers of two
+      for (Ratio* r : {&*a, &*b}) {
+        const int64_t times = common / r->denominator;
+        r->numerator = r->numerator * times, r->factor *= times;
       }
-      return Ratio{e->binary == BinaryOp::Add ? a->numerator + b->numerator : a->numerator - b->numerator, denominator};
+      return Ratio{e->binary == BinaryOp::Add ? a->numerator + b->numerator : a->numerator - b->numerator, common,
+                   a->factor + b->factor};
     }
     default: return std::nullopt;
   }
@@ -298,7 +304,7 @@ static size_t broadcast_index(const Shape& out, const Shape& from, size_t flat) 
 }
 
 KnownRef binary(BinaryOp op, const Known& a, const Known& b) {
-  if (a.dtype != b.dtype) return nullptr;
+  if (a.dtype != b.dtype || (a.dtype.is_bool() && !scalar::is_comparison(op))) return nullptr;
   std::optional<Shape> shape = broadcast(a.shape, b.shape);
   if (!shape) return nullptr;
   Exprs values;

@@ -54,6 +54,16 @@ TEST(Known, SizesInFloatsStayExact) {
   EXPECT_EQ(str(cast(*unary(UnaryOp::Ceil, *half), DType::int64())), "int64[1] [(h + 1) // 2]");
 }
 
+// 31 / 7 * 7 is 30.999998 in float32, and 10 * 10.7 is 107.
+TEST(Known, RoundedProductsOfSizesAreLeftToTheRun) {
+  const DType f32 = DType::float32();
+  auto number = [&](double value) { return known_of(Tensor::scalar(value, f32)); };
+  KnownRef size = cast(*ints({h}), f32), part = binary(BinaryOp::Div, *size, *number(7));
+  EXPECT_EQ(str(unary(UnaryOp::Floor, *part)), "float32[1] [float64(h // 7)]");
+  EXPECT_EQ(str(unary(UnaryOp::Floor, *binary(BinaryOp::Mul, *part, *number(7)))), "not known");
+  EXPECT_EQ(str(unary(UnaryOp::Floor, *binary(BinaryOp::Mul, *size, *number(10.7f)))), "not known");
+}
+
 TEST(Known, EveryStepIsOfTheTypeOfItsTensor) {
   auto of = [](double v, DType t) { return known_of(Tensor::scalar(v, t)); };
   const DType u8 = DType::uint8(), i32 = DType::int32(), f16 = DType::float16();

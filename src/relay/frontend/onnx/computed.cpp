@@ -161,9 +161,9 @@ Values computed_pad(Convert& c, const Expr& data, const Expr& pads, const Expr& 
                     const std::string& mode) {
   Expr x = data;
   const int64_t rank = c.rank(x);
-  std::optional<int64_t> count = c.extent(pads, 0);
-  if (!count || *count % 2 != 0)
-    return c.unsupported("pads is {}, but two values per axis are needed", ir::str(pads->type));
+  std::optional<int64_t> count = c.fixed_extent(pads, 0, "pads");
+  if (!count) return {};
+  if (*count % 2 != 0) return c.unsupported("pads is {}, but two values per axis are needed", ir::str(pads->type));
   if (!axes && *count != 2 * rank) return c.bad("pads is {} for {}", ir::str(pads->type), ir::str(x->type));
   Expr before = c.slice(pads, 0, 0, *count / 2), after = c.slice(pads, 0, *count / 2, *count);
   const ByAxis by{c, checked_axes(c, axes, rank), rank};
@@ -204,13 +204,19 @@ Values computed_crop(Convert& c, const Expr& data, const Expr& shape, const Ints
   return {x};
 }
 
-Values computed_affine_grid(Convert& c, const Expr& theta, const Expr& size) {
+Expr affine_map(Convert& c, const Expr& theta, int64_t axes) {
+  if (c.extent(theta, 1).value_or(axes) != axes || c.extent(theta, 2).value_or(axes + 1) != axes + 1)
+    return c.bad("theta is {}, not (N, {}, {})", ir::str(theta->type), axes, axes + 1);
+  return c.with_extent(c.with_extent(theta, 1, axes), 2, axes + 1);
+}
+
+Values computed_affine_grid(Convert& c, const Expr& given, const Expr& size) {
   const std::optional<int64_t> count = c.extent(size, 0);
   if (!count || (*count != 4 && *count != 5)) return c.unsupported("size is {}", ir::str(size->type));
   const int64_t axes = *count - 2;
+  const Expr theta = affine_map(c, given, axes);
+  if (!theta) return {};
   const DType dtype = c.dtype(theta);
-  if (c.extent(theta, 1) != axes || c.extent(theta, 2) != axes + 1)
-    return c.bad("theta is {}, not (N, {}, {})", ir::str(theta->type), axes, axes + 1);
   // Column k of theta as (N, 1, .., axes).
   auto column = [&](int64_t k) {
     Expr e = c.squeeze(c.slice(theta, 2, k, k + 1), 2);
@@ -224,7 +230,6 @@ Values computed_affine_grid(Convert& c, const Expr& theta, const Expr& size) {
     if (c.integer("align_corners", 0)) {
       Expr last = c.emit("maximum", {c.add(extent, -1), c.scalar(1, dtype)});
       place = c.add(c.divide(c.multiply(at, 2.0), last), -1);
-      place = c.emit("where", {c.emit("equal", {n, c.integer_scalar(1)}), c.scalar(0, dtype), place});
     }
     grid = c.add(grid, c.multiply(column(k), along_axis_of(c, place, axes - k, axes + 2)));
   }

@@ -28,7 +28,9 @@ Values computed_split(Convert& c, const ir::Expr& x, const ir::Expr& sizes, int6
 Values computed_pad(Convert& c, const ir::Expr& x, const ir::Expr& pads, const ir::Expr& axes, const ir::Expr& value,
                     const std::string& mode);
 Values computed_crop(Convert& c, const ir::Expr& x, const ir::Expr& shape, const ir::Ints& axes);
-Values computed_affine_grid(Convert& c, const ir::Expr& theta, const ir::Expr& size);
+Values computed_affine_grid(Convert& c, const ir::Expr& given, const ir::Expr& size);
+// theta as (N, axes, axes + 1), sizes that are not known being checked; null if a problem was reported.
+ir::Expr affine_map(Convert& c, const ir::Expr& theta, int64_t axes);
 // The result of `along` for the axis in a scalar; all results have the same number of axes.
 ir::Expr along_computed(Convert& c, const ir::Expr& axis, int64_t rank, function_ref<ir::Expr(int64_t axis)> along);
 

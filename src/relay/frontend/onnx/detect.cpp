@@ -36,6 +36,8 @@ Expr area(Convert& c, const Corners& b) { return c.multiply(c.subtract(b.y2, b.y
 Values NonMaxSuppression(Convert& c) {
   Expr boxes = c.input(0), scores = c.input(1);
   if (!c.expect_rank(boxes, 3, 3, "boxes") || !c.expect_rank(scores, 3, 3, "scores")) return {};
+  if (c.extent(boxes, 2).value_or(4) != 4) return c.bad("boxes is {}, not (N, boxes, 4)", ir::str(boxes->type));
+  boxes = c.with_extent(boxes, 2, 4);
   auto number = [&](size_t i, DType dtype) {
     Expr e = c.has(i) ? c.cast(c.input(i), dtype) : c.scalar(0, dtype);
     return e && c.rank(e) > 0 ? c.reshape(e, {}) : e;

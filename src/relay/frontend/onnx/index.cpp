@@ -268,6 +268,14 @@ static Expr range_of_sizes(Convert& c) {
   return scalar::is_int(from, 0) ? sums : c.add(sums, c.input(0));
 }
 
+// The number of integers from start in steps of delta before limit.
+static uint64_t count_of_range(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? start >= limit : start <= limit) return 0;
+  auto bits = [](int64_t value) { return static_cast<uint64_t>(value); };
+  const uint64_t distance = delta > 0 ? bits(limit) - bits(start) : bits(start) - bits(limit);
+  return (distance - 1) / (delta > 0 ? bits(delta) : 0 - bits(delta)) + 1;
+}
+
 // start, start + delta, ... before limit; the three are numbers at import, or sizes.
 Values Range(Convert& c) {
   if (Expr sizes = range_of_sizes(c)) return {sizes};
@@ -282,6 +290,9 @@ Values Range(Convert& c) {
     if (!std::isfinite(bound)) return c.bad("from {} to {} by {} is not a finite range", *start, *limit, *delta);
   double count = std::max(0.0, std::ceil((*limit - *start) / *delta));
   DType dtype = c.known(0)->dtype;
+  const std::optional<Ints> first = as_ints(*c.known(0)), end = as_ints(*c.known(1)), step = as_ints(*c.known(2));
+  if (!dtype.is_float() && !(first && end && step)) return c.bad("start, limit and delta are of different types");
+  if (!dtype.is_float()) count = static_cast<double>(count_of_range((*first)[0], (*end)[0], (*step)[0]));
   if (!(count <= 1e15)) return c.bad("the range from {} to {} by {} has too many elements", *start, *limit, *delta);
   if (!c.may_make(static_cast<int64_t>(count), dtype)) return {};
   Tensor values = Tensor::empty({static_cast<int64_t>(count)}, dtype);
@@ -289,7 +300,7 @@ Values Range(Convert& c) {
     if (dtype.is_float())
       values.set(i, *start + static_cast<double>(i) * *delta);
     else
-      values.set_int(i, static_cast<int64_t>(*start) + i * static_cast<int64_t>(*delta));
+      values.set_int(i, (*first)[0] + i * (*step)[0]);
   }
   return {c.constant(std::move(values))};
 }

@@ -1,4 +1,5 @@
 // Pools over the axes after (N, C), and the inverses of windows: Col2Im, MaxUnpool.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -79,7 +80,9 @@ static Values max_pool_places(Convert& c, Expr x) {
     taps *= w->kernel[i];
   }
   if (taps > 4096) return c.unsupported("positions in a window of {} elements", taps);
-  Expr best, at;
+  Expr best, at, found;  // found: true if a tap so far is inside; null if the first one always is
+  const bool starts_outside = std::any_of(w->pads.begin(), w->pads.begin() + static_cast<std::ptrdiff_t>(n),
+                                          [](int64_t before) { return before > 0; });
   const DType dtype = c.dtype(x), whole = DType::int64();
   const Expr least = dtype.is_float() ? c.scalar(-INFINITY, dtype) : c.reduce("min", x, {}, false);
   if (dtype.is_float()) x = c.emit("where", {c.emit("isnan", {x}), least, x});  // as without indices
@@ -110,7 +113,10 @@ static Values max_pool_places(Convert& c, Expr x) {
     value = c.emit("where", {inside, value, least});
     if (!value) return {};
     place = c.broadcast_to(place, c.shape(value));
-    const Expr greater = best ? c.emit("logical_and", {inside, c.emit("greater", {value, best})}) : Expr();
+    Expr greater = best ? c.emit("greater", {value, best}) : Expr();
+    if (best && found) greater = c.emit("logical_or", {greater, c.emit("logical_not", {found})});
+    if (best) greater = c.emit("logical_and", {inside, greater});
+    if (starts_outside) found = found ? c.emit("logical_or", {found, inside}) : inside;
     at = best ? c.emit("where", {greater, place, at}) : place;
     best = best ? c.emit("where", {greater, value, best}) : value;
   }

@@ -62,10 +62,12 @@ std::optional<Heads> read_heads(Convert& c) {
   if (h.of_query < 1 || h.of_key < 1 || h.of_query % h.of_key != 0)
     return c.bad("q_num_heads is {}, which kv_num_heads {} does not divide", h.of_query, h.of_key);
   for (size_t i = 0; i < 3; ++i) {
-    if (!c.expect_rank(c.input(i), 3, 3, i == 0 ? "the query" : i == 1 ? "the key" : "the value")) return std::nullopt;
+    const char* what = i == 0 ? "the query" : i == 1 ? "the key" : "the value";
+    if (!c.expect_rank(c.input(i), 3, 3, what)) return std::nullopt;
     const int64_t heads = i == 0 ? h.of_query : h.of_key;
-    std::optional<int64_t> size = c.extent(c.input(i), 2);
-    if (!size || *size % heads != 0)
+    std::optional<int64_t> size = c.fixed_extent(c.input(i), 2, what);
+    if (!size) return std::nullopt;
+    if (*size % heads != 0)
       return c.bad("input {} is {}, which cannot be split into {} heads", i, ir::str(c.input(i)->type), heads);
     (i == 2 ? h.value_size : h.key_size) = *size / heads;
   }

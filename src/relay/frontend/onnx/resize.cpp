@@ -30,7 +30,7 @@ struct Resizing {
 Expr resized(Convert& c, const Expr& x, const Dims& size, const Resizing& r) {
   int64_t rank = c.rank(x);
   auto changes = [&](int64_t axis) { return scalar::prove_equal(c.shape(x)[axis], size[axis]) != true; };
-  bool any = false;
+  bool any = !r.roi.empty();
   for (int64_t i = 0; i < rank; ++i) any = any || changes(i);
   if (!any) return x;
   if (rank == 2) {
@@ -176,6 +176,8 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   if (f.how.transformation == "tf_crop_and_resize" && !roi) return c.bad("tf_crop_and_resize needs a roi");
   const std::optional<Tensor> known = f.numbers();
   const int64_t n = static_cast<int64_t>(f.axes.size());
+  if (roi && c.extent(roi, 0).value_or(2 * n) != 2 * n)
+    return c.bad("roi has {} numbers for {} axes", *c.extent(roi, 0), n);
   for (int64_t i = 0; known && !f.by_sizes && i < n; ++i)
     if (const double scale = known->at(i); !(scale > 0 && scale < 1e6)) return c.bad("scale {} is {}", i, scale);
   if (!known && f.by_sizes) {
@@ -227,13 +229,22 @@ Expr resized_by_axis(Convert& c, const Expr& x, const ResizeForm& f) {
   return interpolated(c, x, f.how, axes);
 }
 
+// True if tf_crop_and_resize reads a known part of each image, and whole batches and channels.
+bool crops_images(Convert& c, const Expr& x) {
+  const KnownRef roi = c.known(1);
+  const std::optional<Tensor> numbers = roi ? as_tensor(*roi) : std::nullopt;
+  const int64_t rank = c.rank(x);
+  if (c.has_attribute("axes") || !numbers || numbers->elements() != 2 * rank) return false;
+  return numbers->at(0) == 0 && numbers->at(1) == 0 && numbers->at(rank) == 1 && numbers->at(rank + 1) == 1;
+}
+
 // True if Relay's operators for images apply: known sizes, and scales that yield whole ones.
 bool suits_images(Convert& c, const Expr& x, const ResizeForm& f) {
   const int64_t rank = c.rank(x);
   const std::string& how = f.how.transformation;
   if (rank < 3 || rank > 5 || f.how.antialias || f.policy != "stretch") return false;
   if (!f.known) return false;
-  if (how == "tf_crop_and_resize" && (c.has_attribute("axes") || !c.known(1) || !as_tensor(*c.known(1)))) return false;
+  if (how == "tf_crop_and_resize" && !crops_images(c, x)) return false;
   const std::optional<Tensor> numbers = f.numbers();
   if (!numbers) return f.by_sizes;
   bool channels_last = false, shrinks = false, grows = false;
@@ -265,7 +276,6 @@ static Expr resized_by(Convert& c, const Expr& x, const ResizeForm& f) {
   if (r.transformation == "tf_crop_and_resize") {
     std::optional<std::vector<double>> roi = numbers(c, 1, "roi");
     if (!roi) return {};
-    if (static_cast<int64_t>(roi->size()) != 2 * c.rank(x)) return c.bad("roi has {} numbers", roi->size());
     for (size_t side = 0; side < 2; ++side)
       for (int64_t i = 2; i < c.rank(x); ++i) r.roi.push_back((*roi)[static_cast<size_t>(i) + side * roi->size() / 2]);
     r.extrapolation = f.how.extrapolation;
@@ -362,7 +372,8 @@ Values SpaceToDepth(Convert& c) {
 }
 
 // The place that each element of an image of this size reads under the affine map theta: from -1 to 1 along each axis,
-// x first. (N, 2, 3) yields (N, H, W, 2), (N, 3, 4) yields (N, D, H, W, 3).
+// x first; with align_corners, a single element is at -1.
+// (N, 2, 3) yields (N, H, W, 2), (N, 3, 4) yields (N, D, H, W, 3).
 Values AffineGrid(Convert& c) {
   Expr theta = c.input(0);
   if (!c.expect_rank(theta, 3, 3, "theta")) return {};
@@ -371,8 +382,8 @@ Values AffineGrid(Convert& c) {
   if (!size) return {};
   const int64_t axes = static_cast<int64_t>(size->size()) - 2;
   if (axes != 2 && axes != 3) return c.bad("size is [{}], not N, C and two or three sizes", join(*size, ", "));
-  if (c.extent(theta, 1) != axes || c.extent(theta, 2) != axes + 1)
-    return c.bad("theta is {}, not (N, {}, {})", ir::str(theta->type), axes, axes + 1);
+  theta = affine_map(c, theta, axes);
+  if (!theta) return {};
   if (c.extent(theta, 0).value_or((*size)[0]) != (*size)[0])
     return c.bad("size is [{}], of another batch than theta {}", join(*size, ", "), ir::str(theta->type));
   Ints picture(size->begin() + 2, size->end());
@@ -386,7 +397,7 @@ Values AffineGrid(Convert& c) {
     for (int64_t k = 0; k < axes; ++k) {
       const int64_t extent = picture[static_cast<size_t>(axes - 1 - k)];
       const double at = static_cast<double>(left % extent), n = static_cast<double>(extent);
-      places.set(i * (axes + 1) + k, corners ? (extent == 1 ? 0 : 2 * at / (n - 1) - 1) : (2 * at + 1) / n - 1);
+      places.set(i * (axes + 1) + k, (corners ? 2 * at / std::max(n - 1, 1.0) : (2 * at + 1) / n) - 1);
       left /= extent;
     }
     places.set(i * (axes + 1) + axes, 1);

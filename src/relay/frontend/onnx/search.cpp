@@ -46,10 +46,10 @@ Values Compress(Convert& c) {
   Expr x = c.input(0), condition = c.input(1);
   if (!c.expect_rank(condition, 1, 1, "the condition")) return {};
   Expr indices = c.squeeze(places(c, condition), 1);
-  if (!c.has_attribute("axis")) return {c.emit("take", {x, indices}, {{"mode", "clip"}})};
+  if (!c.has_attribute("axis")) return {c.emit("take", {x, indices}, {{"mode", "checked"}})};
   std::optional<int64_t> axis = c.axis(c.integer("axis", 0), c.rank(x));
   if (!axis) return {};
-  return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "clip"}})};
+  return {c.emit("take", {x, indices}, {{"axis", *axis}, {"mode", "checked"}})};
 }
 
 Values ScatterElements(Convert& c) {

@@ -98,8 +98,9 @@ std::optional<Complex> transformed(Convert& c, const Complex& x, int64_t n, int6
 // (.., 1) or (.., 2): real, or real and imaginary.
 std::optional<Complex> parts(Convert& c, const Expr& x) {
   const int64_t last = c.rank(x) - 1;
-  std::optional<int64_t> count = c.extent(x, last);
-  if (!count || *count < 1 || *count > 2) return c.bad("the last axis of {} should be 1 or 2", ir::str(x->type));
+  std::optional<int64_t> count = c.fixed_extent(x, last, "the signal");
+  if (!count) return std::nullopt;
+  if (*count < 1 || *count > 2) return c.bad("the last axis of {} should be 1 or 2", ir::str(x->type));
   if (*count == 1) return Complex{c.squeeze(x, last), nullptr};
   return Complex{c.squeeze(c.slice(x, last, 0, 1), last), c.squeeze(c.slice(x, last, 1, 2), last)};
 }

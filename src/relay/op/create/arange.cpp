@@ -1,6 +1,7 @@
 // arange: out[i] = start + i * step, while below stop (above it for a negative step)
 //
 // The bounds are inputs. If they are constants, they are attributes too, and the extent is known; else it is `?`.
+#include <algorithm>
 #include <cmath>
 
 #include "relay/op/gradient.h"
@@ -47,13 +48,17 @@ te::Tensors compute(const ArangeAttrs&, const te::Tensors& in, const Type& out) 
   })};
 }
 
-// ceil((stop - start) / step), at least 0; a step of 0 yields -1, which is not a valid size.
+// ceil((stop - start) / step), at least 0, exact for integers; a step of 0 and NaN yield -1, which is not a size.
 te::Tensor shape(const ArangeAttrs&, const te::Tensors& in) {
   return te::compute("shape", {dim(1)}, [&](const Exprs&) {
-    auto value = [&](size_t k) { return cast(DType::float64(), (*in[k])({})); };
-    Expr count = scalar::unary(UnaryOp::Ceil, divide(value(1) - value(0), value(2)));
-    Expr zero = number(0, DType::float64());
-    return select(eq(value(2), zero), dim(-1), cast(DType::int64(), max(zero, count)));
+    const bool real = std::any_of(in.begin(), in.end(), [](const te::Tensor& t) { return t->dtype.is_float(); });
+    const DType dtype = real ? DType::float64() : DType::int64();
+    auto value = [&](size_t k) { return cast(dtype, (*in[k])({})); };
+    const Expr zero = number(0, dtype), distance = value(1) - value(0);
+    const Expr count =
+        real ? scalar::unary(UnaryOp::Ceil, divide(distance, value(2))) : zero - floordiv(zero - distance, value(2));
+    const Expr is_known = logical_and(ne(value(2), zero), eq(count, count));
+    return select(is_known, cast(DType::int64(), max(zero, count)), dim(-1));
   });
 }
 

@@ -10,8 +10,9 @@ using ir::Expr;
 Expr by_heads(Conversion& c, const Expr& e, int64_t heads, const char* what) {
   if (!e || c.rank(e) == 4) return e;
   if (!c.expect_rank(e, 3, 4, what)) return nullptr;
-  std::optional<int64_t> width = c.extent(e, 2);
-  if (heads < 1 || !width || *width % heads)
+  std::optional<int64_t> width = c.fixed_extent(e, 2, what);
+  if (!width) return nullptr;
+  if (heads < 1 || *width % heads)
     return c.bad("{} is {}, which {} heads do not divide", what, ir::str(e->type), heads);
   const Dims& shape = c.shape(e);
   return c.transpose(c.reshape(e, {shape[0], shape[1], scalar::imm(heads), scalar::imm(*width / heads)}), {0, 2, 1, 3});

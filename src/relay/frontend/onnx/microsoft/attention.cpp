@@ -84,11 +84,12 @@ Expr packed_part(Convert& c, const Expr& e, int64_t which) {
 
 std::optional<ir::Exprs> projections(Convert& c, const Expr& all) {
   if (!all || !c.expect_rank(all, 3, 3, "the input")) return std::nullopt;
-  std::optional<int64_t> width = c.extent(all, 2);
+  std::optional<int64_t> width = c.fixed_extent(all, 2, "the input");
+  if (!width) return std::nullopt;
   ir::Ints sizes = c.ints("qkv_hidden_sizes");
-  if (sizes.empty() && width) sizes.assign(3, *width / 3);
-  if (!width || sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 || sizes[0] > *width ||
-      sizes[1] > *width || sizes[2] > *width || sizes[0] + sizes[1] + sizes[2] != *width)
+  if (sizes.empty()) sizes.assign(3, *width / 3);
+  if (sizes.size() != 3 || sizes[0] < 1 || sizes[1] < 1 || sizes[2] < 1 || sizes[0] > *width || sizes[1] > *width ||
+      sizes[2] > *width || sizes[0] + sizes[1] + sizes[2] != *width)
     return c.bad("the projections are {}, which cannot be queries, keys and values of [{}]", ir::str(all->type),
                  join(sizes, ", "));
   ir::Exprs parts;

@@ -21,8 +21,9 @@ Values DecoderAttention(Convert& c) {
   if (cached && (!c.has(6) || !c.has(7))) return c.bad("use_past is true, but there are no caches");
   if (has_mask && !c.has(5)) return c.bad("has_key_padding_mask is true, but there is no mask");
   const int64_t heads = c.integer("num_heads", 0);
-  std::optional<int64_t> width = c.rank(c.input(2)) == 2 ? c.extent(c.input(2), 1) : std::nullopt;
-  if (!width) return c.bad("q_weight is {}, without a fixed width", ir::str(c.input(2)->type));
+  if (!c.expect_rank(c.input(2), 2, 2, "q_weight")) return {};
+  std::optional<int64_t> width = c.fixed_extent(c.input(2), 1, "q_weight");
+  if (!width) return {};
   if (!c.expect_rank(c.input(0), 3, 3, "the query") || !c.expect_rank(c.input(1), 3, 3, "the key")) return {};
 
   auto projected = [&](size_t data, size_t weight, int64_t from, int64_t to) {

@@ -35,8 +35,9 @@ Expr sparse_shares(Convert& c, const Expr& scores) {
 // For each row the weight of each expert: softmax of the scores, 0 beyond the k largest. (rows, experts)
 Expr shares(Convert& c, const Expr& scores) {
   const int64_t k = c.integer("k", 1);
-  std::optional<int64_t> experts = c.extent(scores, 1);
-  if (!experts || k < 1 || k > *experts) return c.bad("k is {} of {}", k, ir::str(scores->type));
+  std::optional<int64_t> experts = c.fixed_extent(scores, 1, "the scores of experts");
+  if (!experts) return nullptr;
+  if (k < 1 || k > *experts) return c.bad("k is {} of {}", k, ir::str(scores->type));
   Expr all = c.emit("nn.softmax", {scores}, {{"axis", int64_t{1}}});
   Expr best = c.emit("topk", {all}, {{"k", k}, {"axis", int64_t{1}}, {"dtype", DType::int64()}});
   Expr values = c.get(best, 0), places = c.get(best, 1);

@@ -46,9 +46,11 @@ Values BiasGelu(Convert& c) { return {gelu(c, c.add(c.input(0), c.input(1)), fal
 // The first half times the curve of the second half.
 Values BiasSplitGelu(Convert& c) {
   Expr x = c.add(c.input(0), c.input(1));
+  if (!c.expect_rank(x, 1, 32, "the data")) return {};
   const int64_t last = c.rank(x) - 1;
-  std::optional<int64_t> width = last < 0 ? std::nullopt : c.extent(x, last);
-  if (!width || *width % 2) return c.bad("the data is {}; its last axis should be even", x ? ir::str(x->type) : "?");
+  std::optional<int64_t> width = c.fixed_extent(x, last, "the data");
+  if (!width) return {};
+  if (*width % 2) return c.bad("the data is {}; its last axis should be even", ir::str(x->type));
   return {c.multiply(c.slice(x, last, 0, *width / 2), gelu(c, c.slice(x, last, *width / 2, *width), false))};
 }
 

@@ -41,10 +41,10 @@ std::optional<Group> read_group(Convert& c) {
     return c.bad("num_heads is {}, which kv_num_heads {} does not divide", g.heads, g.kv_heads);
   if (!c.expect_rank(c.input(0), 3, 3, "the query")) return std::nullopt;
   if (c.has(1) != c.has(2)) return c.bad("it has keys or values, but not both");
-  std::optional<int64_t> width = c.extent(c.input(0), 2);
+  std::optional<int64_t> width = c.fixed_extent(c.input(0), 2, "the query");
+  if (!width) return std::nullopt;
   const int64_t parts = c.has(1) ? g.heads : g.heads + 2 * g.kv_heads;
-  if (!width || *width % parts)
-    return c.bad("the query is {}, which {} heads do not divide", ir::str(c.input(0)->type), parts);
+  if (*width % parts) return c.bad("the query is {}, which {} heads do not divide", ir::str(c.input(0)->type), parts);
   g.size = *width / parts;
   Expr q = c.input(0), k = c.input(1), v = c.input(2);
   if (!c.has(1)) {

@@ -18,9 +18,12 @@ namespace {
 Values complex_product(Convert& c, double sign) {
   Expr a = c.input(0), b = c.input(1);
   auto half = [&](const Expr& e, int64_t which) { return c.slice(e, c.rank(e) - 1, which, which + 1); };
-  for (const Expr& e : {a, b})
-    if (c.rank(e) < 1 || c.extent(e, c.rank(e) - 1) != 2)
-      return c.bad("{} has no real and imaginary parts in its last axis", ir::str(e->type));
+  for (const Expr& e : {a, b}) {
+    if (!c.expect_rank(e, 1, 32, "a factor")) return {};
+    std::optional<int64_t> parts = c.fixed_extent(e, c.rank(e) - 1, "a factor");
+    if (!parts) return {};
+    if (*parts != 2) return c.bad("{} has no real and imaginary parts in its last axis", ir::str(e->type));
+  }
   Expr ar = half(a, 0), ai = half(a, 1), br = half(b, 0), bi = c.multiply(half(b, 1), sign);
   Expr real = c.subtract(c.multiply(ar, br), c.multiply(ai, bi));
   Expr imaginary = c.add(c.multiply(ar, bi), c.multiply(ai, br));
@@ -148,9 +151,10 @@ Values GatedRMSNorm(Convert& c) {
   if (name != "silu" && name != "swish" && name != "sigmoid")
     return c.bad("activation is '{}', not silu, swish or sigmoid", name);
   if (!c.expect_rank(x, 1, 32, "X") || !c.expect_rank(c.input(1), 1, 1, "scale")) return {};
-  std::optional<int64_t> all = c.extent(x, c.rank(x) - 1), each = c.extent(c.input(1), 0);
-  if (!all || !each || *each < 1 || *all % *each)
-    return c.bad("X is {}, whose last axis {} elements of scale do not divide", ir::str(x->type), each.value_or(0));
+  std::optional<int64_t> all = c.fixed_extent(x, c.rank(x) - 1, "X"), each = c.fixed_extent(c.input(1), 0, "scale");
+  if (!all || !each) return {};
+  if (*each < 1 || *all % *each)
+    return c.bad("X is {}, whose last axis {} elements of scale do not divide", ir::str(x->type), *each);
   const DType dtype = c.dtype(x), exact = DType::float32();
   const ir::Dims shape = c.shape(x);
   ir::Dims groups = shape;

@@ -116,8 +116,9 @@ Values BranchwiseRMSNorm(Convert& c) {
   const ir::Dims shape = c.shape(x);
   ir::Dims split = shape;
   if (branches > 0) {
-    std::optional<int64_t> width = c.extent(x, c.rank(x) - 1);
-    if (!width || *width % branches) return c.bad("num_branches {} does not divide {}", branches, ir::str(x->type));
+    std::optional<int64_t> width = c.fixed_extent(x, c.rank(x) - 1, "X");
+    if (!width) return {};
+    if (*width % branches) return c.bad("num_branches {} does not divide {}", branches, ir::str(x->type));
     split.back() = scalar::imm(branches), split.push_back(scalar::imm(*width / branches));
   }
   Expr y = c.cast(c.reshape(x, split), DType::float32());

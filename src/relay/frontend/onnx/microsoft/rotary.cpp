@@ -15,17 +15,23 @@ Values rotary_embedding(Convert& c, function_ref<Expr(size_t i, const Expr& x)> 
   if (c.integer("is_packed_batching", 0)) return c.unsupported("is_packed_batching is 1");
   if (c.real("scale", 1) != 1) return c.unsupported("scale is {}", c.real("scale", 1));
   Expr x = c.input(0);
-  std::optional<int64_t> half = c.rank(c.input(2)) == 2 ? c.extent(c.input(2), 1) : std::nullopt;
-  std::optional<int64_t> hidden = c.rank(x) == 3 ? c.extent(x, 2) : std::nullopt;
-  if (!half || *half < 1) return c.bad("cos_cache is {}, not (positions, angles)", ir::str(c.input(2)->type));
+  if (!c.expect_rank(c.input(2), 2, 2, "cos_cache")) return {};
+  std::optional<int64_t> half = c.fixed_extent(c.input(2), 1, "cos_cache");
+  if (!half) return {};
+  if (*half < 1) return c.bad("cos_cache is {}, not (positions, angles)", ir::str(c.input(2)->type));
   int64_t heads = c.integer("num_heads", 0);
-  if (heads == 0 && hidden) heads = *hidden / (2 * *half);
   const bool flat = c.rank(x) == 3;
+  if (heads == 0 && flat) {
+    std::optional<int64_t> hidden = c.fixed_extent(x, 2, "the input");
+    if (!hidden) return {};
+    heads = *hidden / (2 * *half);
+  }
   x = by_heads(c, x, heads, "the input");
   if (!x) return {};
   x = c.transpose(x, {0, 2, 1, 3});  // (N, L, H, D)
-  std::optional<int64_t> width = c.extent(x, 3);
-  if (!width || 2 * *half > *width) return c.bad("cos_cache has {} angles for heads {}", *half, ir::str(x->type));
+  std::optional<int64_t> width = c.fixed_extent(x, 3, "the input by heads");
+  if (!width) return {};
+  if (2 * *half > *width) return c.bad("cos_cache has {} angles for heads {}", *half, ir::str(x->type));
   auto angles = [&](size_t i) { return c.expand(picked(i, x), 2); };
   Expr y = rotated(c, x, angles(2), angles(3), 2 * *half, c.integer("interleaved", 0) != 0);
   if (!flat) return {c.transpose(y, {0, 2, 1, 3})};

@@ -17,8 +17,8 @@ Values EngramGate(Convert& c) {
   if (!c.expect_rank(key, 4, 4, "the key") || !c.expect_rank(query, 4, 4, "the query") ||
       !c.expect_rank(c.input(2), 3, 3, "the value"))
     return {};
-  std::optional<int64_t> width = c.extent(key, 3);
-  if (!width || *width < 1) return c.bad("the key is {}, without a fixed width", ir::str(key->type));
+  std::optional<int64_t> width = c.fixed_extent(key, 3, "the key");
+  if (!width) return {};
   const double epsilon = c.real("epsilon", 1e-5);
   auto normal = [&](const Expr& e, const Expr& scale) { return c.multiply(rms_normalised(c, e, {3}, epsilon), scale); };
   Expr product = c.multiply(normal(key, c.input(3)), normal(query, c.input(4)));
@@ -36,8 +36,10 @@ namespace {
 Expr grouped(Convert& c, const Expr& e) {
   const int64_t branches = c.integer("num_branches", 0), last = c.rank(e) - 1;
   if (branches == 0 || !e) return e;
-  std::optional<int64_t> width = last < 0 ? std::nullopt : c.extent(e, last);
-  if (branches < 1 || !width || *width % branches)
+  if (!c.expect_rank(e, 1, 31, "the data")) return nullptr;
+  std::optional<int64_t> width = c.fixed_extent(e, last, "the data");
+  if (!width) return nullptr;
+  if (branches < 1 || *width % branches)
     return c.bad("num_branches {} does not divide the last axis of {}", branches, ir::str(e->type));
   Dims shape = c.shape(e);
   shape.back() = scalar::imm(branches), shape.push_back(scalar::imm(*width / branches));
@@ -156,11 +158,21 @@ Values WordConvEmbedding(Convert& c) {
   return {c.reduce("max", y, {2}, false)};
 }
 
-// MurmurHash3_x86_32 of the four bytes of each number (https://github.com/aappleby/smhasher, public domain).
+// The bits of each number in parts of 32, the lowest first; empty if they are of another width.
+static ir::Exprs words_of(Convert& c, const Expr& x) {
+  const DType dtype = c.dtype(x), u32 = DType::uint32(), u64 = DType::uint64();
+  if ((dtype.bits != 32 && dtype.bits != 64) || dtype.is_storage()) return {};
+  const DType bits = dtype.bits == 32 ? u32 : u64;
+  const Expr whole = dtype.is_float() ? c.emit("reinterpret", {x}, {{"dtype", bits}}) : c.cast(x, bits);
+  if (bits == u32) return {whole};
+  return {c.cast(whole, u32), c.cast(c.emit("right_shift", {whole, c.scalar(32, u64)}), u32)};
+}
+
+// MurmurHash3_x86_32 of the bytes of each number (https://github.com/aappleby/smhasher, public domain).
 Values MurmurHash3(Convert& c) {
   const DType u32 = DType::uint32();
-  if (c.dtype(c.input(0)) != DType::int32() && c.dtype(c.input(0)) != u32)
-    return c.bad("the data is {}, not int32 or uint32", ir::str(c.input(0)->type));
+  const ir::Exprs words = words_of(c, c.input(0));
+  if (words.empty()) return c.unsupported("the data is {}, not numbers of 32 or 64 bits", ir::str(c.input(0)->type));
   auto number = [&](uint32_t value) {
     return c.constant(Tensor::from_ints({}, u32, std::array<int64_t, 1>{static_cast<int64_t>(value)}));
   };
@@ -171,10 +183,12 @@ Values MurmurHash3(Convert& c) {
   auto mixed = [&](const Expr& e, uint32_t by) {
     return c.emit("bitwise_xor", {e, c.emit("right_shift", {e, number(by)})});
   };
-  Expr k = times(rotate_left(times(c.cast(c.input(0), u32), 0xcc9e2d51), 15), 0x1b873593);
-  Expr h = c.emit("bitwise_xor", {number(static_cast<uint32_t>(c.integer("seed", 0))), k});
-  h = c.add(times(rotate_left(h, 13), 5), number(0xe6546b64));
-  h = c.emit("bitwise_xor", {h, number(4)});
+  Expr h = number(static_cast<uint32_t>(c.integer("seed", 0)));
+  for (const Expr& word : words) {
+    h = c.emit("bitwise_xor", {h, times(rotate_left(times(word, 0xcc9e2d51), 15), 0x1b873593)});
+    h = c.add(times(rotate_left(h, 13), 5), number(0xe6546b64));
+  }
+  h = c.emit("bitwise_xor", {h, number(static_cast<uint32_t>(4 * words.size()))});
   h = mixed(times(mixed(times(mixed(h, 16), 0x85ebca6b), 13), 0xc2b2ae35), 16);
   return {c.integer("positive", 1) ? h : c.cast(h, DType::int32())};
 }
