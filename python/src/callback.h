@@ -2,21 +2,30 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 
 #include "core.h"
 
 namespace relay::python {
 
+// Keeps an exception that must not become a diagnostic, such as KeyboardInterrupt, for the error of this thread. Needs
+// the GIL.
+void keep_stop(const nb::python_error& error);
+// Returns the exception that this thread keeps, if any, and forgets it.
+std::optional<nb::python_error> take_stop();
+
 // The text of an exception in a line: "ValueError: no negative numbers (mine.py, line 12)". Needs the GIL.
 std::string one_line(nb::python_error& error);
 
-// Returns body(), called with the GIL held. A Python exception becomes a diagnostic that begins with `who`.
+// Returns body(), called with the GIL held. A Python exception becomes a diagnostic that begins with `who`. One that is
+// no Exception, such as KeyboardInterrupt, is raised in place of the error that reports the diagnostic.
 template <class Body>
 auto call_python(DiagnosticKind kind, const std::string& who, const std::string& help, Body body) -> decltype(body()) {
   nb::gil_scoped_acquire held;
   try {
     return body();
   } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) keep_stop(e);
     return Diagnostic{kind, format("{}: {}", who, one_line(e)), {}, {}, {}, help};
   } catch (const CompileError& e) {
     return e.diagnostics;

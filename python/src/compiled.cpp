@@ -85,7 +85,8 @@ static PyCompiled compile(const PyModule& m, driver::Options options, bool is_op
   options.run.output_names = m.output_names;
   options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
-  run_interruptibly([made, module = m.module, options] { *made = value_or_throw(driver::compile(module, options)); });
+  run_interruptibly(
+      [made, module = separate(m), options] { *made = value_or_throw(driver::compile(module, options)); });
   driver::Compiled compiled = **std::move(made);
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
@@ -153,7 +154,7 @@ static Ready compile_and_keep(const std::string& path, const std::vector<std::st
                               double since, const PyModule& m, driver::Options options) {
   options.passes.trace = [](const transform::PassTrace&) { check_interrupt(); };
   const driver::BuiltModel built{path, files, reader};
-  return *with_cache([built, since, module = m.module, options](cache::Cache* cache) {
+  return *with_cache([built, since, module = separate(m), options](cache::Cache* cache) {
     return std::optional(value_or_throw(driver::compile_and_keep(built, module, options, since, cache)));
   });
 }
@@ -171,7 +172,23 @@ static std::vector<Tensor> tensors(const std::vector<Array>& arrays) {
   return out;
 }
 
-static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, int threads) {
+// A number of threads as a caller gives it; None for the default.
+static int thread_count(nb::handle given) {
+  if (given.is_none()) return 0;
+  const nb::object index = nb::steal(PyNumber_Index(given.ptr()));
+  if (!index.is_valid()) PyErr_Clear();
+  int value = 0;
+  if (index.is_valid() && nb::try_cast(index, value)) return value;
+  throw CompileError({Diagnostic{DiagnosticKind::bad_option,
+                                 format("{} is not a number of threads", nb::cast<std::string>(nb::repr(given))),
+                                 {},
+                                 {},
+                                 {},
+                                 "give 1 to 1024, or 0 for all cores that this process may use"}});
+}
+
+static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& inputs, nb::handle wanted) {
+  const int threads = thread_count(wanted);
   nb::gil_scoped_release released;
   std::vector<Tensor> values = value_or_throw(self.executable->run(tensors(inputs), {.threads = threads}));
   std::vector<Array> out;
@@ -180,7 +197,8 @@ static std::vector<Array> run(const PyCompiled& self, const std::vector<Array>& 
 }
 
 // The results of a run on NumPy arrays: one, or a tuple. None if an input has to be converted first.
-static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, int threads) {
+static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, nb::handle wanted) {
+  const int threads = thread_count(wanted);
   std::vector<Tensor> values;
   for (nb::handle input : inputs) {
     std::optional<Tensor> value = plain_numpy(input);
@@ -271,6 +289,7 @@ static std::string stage(const PyCompiled& self, const std::string& name, const 
 
 static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Value>& inputs,
                                const std::string& precision) {
+  const ir::Module module = separate(m);
   nb::gil_scoped_release released;
   if (precision != "native" && precision != "float64")
     throw CompileError({Diagnostic{DiagnosticKind::bad_option,
@@ -280,10 +299,11 @@ static runtime::Value evaluate(const PyModule& m, const std::vector<runtime::Val
                                    {},
                                    "the precisions are: native, float64"}});
   driver::EvalPrecision how = precision == "native" ? driver::EvalPrecision::Native : driver::EvalPrecision::Float64;
-  return value_or_throw(input::to_runtime(value_or_throw(driver::evaluate_main(m.module, inputs, how)), m.module));
+  return value_or_throw(input::to_runtime(value_or_throw(driver::evaluate_main(module, inputs, how)), module));
 }
 
-static std::vector<Array> run_session(runtime::Session& self, const std::vector<Array>& inputs, int threads) {
+static std::vector<Array> run_session(runtime::Session& self, const std::vector<Array>& inputs, nb::handle wanted) {
+  const int threads = thread_count(wanted);
   nb::gil_scoped_release released;
   std::vector<Array> out;
   for (Tensor& value : value_or_throw(self.run(tensors(inputs), {.threads = threads})))
@@ -297,7 +317,7 @@ static void add_session(nb::module_& m) {
              return std::shared_ptr<runtime::Session>(value_or_throw(runtime::Session::create(model.executable)));
            }),
            nb::arg("model"))
-      .def("run", run_session, nb::arg("inputs"), nb::arg("threads") = 0)
+      .def("run", run_session, nb::arg("inputs"), nb::arg("threads").none() = 0)
       .def_prop_ro("inputs", [](const runtime::Session& self) { return ports(self.inputs()); })
       .def_prop_ro("outputs", [](const runtime::Session& self) { return ports(self.outputs()); })
       .def_prop_ro("states", [](const runtime::Session& self) { return ports(self.states()); })
@@ -334,15 +354,16 @@ static void add_session(nb::module_& m) {
 
 void add_compiled(nb::module_& m) {
   nb::class_<PyCompiled>(m, "Compiled", "A compiled program.")
-      .def("run", run, nb::arg("inputs"), nb::arg("threads") = 0)
-      .def("run_numpy", run_numpy, nb::arg("inputs"), nb::arg("threads") = 0)
+      .def("run", run, nb::arg("inputs"), nb::arg("threads").none() = 0)
+      .def("run_numpy", run_numpy, nb::arg("inputs"), nb::arg("threads").none() = 0)
       .def(
           "call",
-          [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, int threads) {
+          [](const PyCompiled& self, const std::vector<runtime::Value>& inputs, nb::handle wanted) {
+            const int threads = thread_count(wanted);
             nb::gil_scoped_release released;
             return value_or_throw(self.executable->call(inputs, {.threads = threads, .inputs_are_lent = true}));
           },
-          nb::arg("inputs"), nb::arg("threads") = 0)
+          nb::arg("inputs"), nb::arg("threads").none() = 0)
       .def(
           "call_closure",
           [](const PyCompiled& self, const runtime::Value& closure, const std::vector<runtime::Value>& args) {

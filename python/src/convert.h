@@ -13,6 +13,10 @@ nb::tuple from_dims(const ir::Dims& dims);
 DType to_dtype(const std::string& name);
 ir::Types to_type_vars(std::optional<ir::Types> given);  // all TypeVar; empty if unset
 
+// Refuses a type or a pattern that is nested deeper than in a text: its parts are visited by recursion.
+ir::Type within_levels(ir::Type type);
+ir::Pattern within_levels(ir::Pattern pattern);
+
 nb::object from_attr(const ir::AttrValue& value);
 ir::AttrValue to_attr(nb::handle value, const std::string& name);
 using NamedAttrs = std::vector<std::pair<std::string, ir::AttrValue>>;

@@ -1,7 +1,9 @@
 // The extension relay._core: the compiler behind a few classes and functions. python/relay builds the API on it.
 //
 // Every file here adds its part to the module. C++ functions that fail throw relay::CompileError, which becomes
-// relay.CompileError; the GIL is released while anything is read, compiled or run.
+// relay.CompileError; the GIL is released while anything is read, compiled or run. Types are stored in nodes, which
+// modules share: only a thread that holds the GIL writes those of nodes that Python can reach. Passes therefore hold
+// it, and what runs without it has a module of its own (separate).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -45,6 +47,9 @@ struct PyModule {
   std::vector<std::string> output_names;
   std::vector<std::string> files{};  // the files that it was read from
 };
+
+// A copy of the module for a thread without the GIL.
+ir::Module separate(const PyModule& m);
 
 // Returns the value or throws the exception.
 template <class T>

@@ -37,6 +37,7 @@ static std::string payload_of(const op::OpDef& def, const Attrs& attrs) {
 
 static Result<ir::Type> checked_type(const op::OpDef& def, ir::Type type) {
   const ir::TupleType* tuple = ir::as<ir::TupleType>(type);
+  if (tuple && tuple->fields.empty()) return op::constraint("relation", "{} must return at least one tensor", def.name);
   for (const ir::Type& t : tuple ? tuple->fields : ir::Types{type})
     if (!ir::as<ir::TensorType>(t))
       return op::constraint("relation", "{} must return tensors or a tuple of tensors, not {}", def.name, ir::str(t));

@@ -12,7 +12,7 @@ static Pattern pattern(PatternKind kind, VarRef var = {}, Expr constructor = {},
   Ref<PatternNode> made(new PatternNode);
   made->kind = kind, made->var = std::move(var), made->constructor = std::move(constructor),
   made->patterns = std::move(inner);
-  return made;
+  return within_levels(ir::Pattern(made));
 }
 
 static void add_patterns(nb::module_& m) {

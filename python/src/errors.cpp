@@ -1,13 +1,29 @@
 // relay::CompileError becomes the relay.CompileError that error_of(text, diagnostics as JSON) makes; the classes are in
 // python/relay/errors.py.
-#include "core.h"
+#include "callback.h"
 #include "relay/driver/catalogue.h"
 #include "relay/driver/report.h"
 
 namespace relay::python {
 
+static thread_local nb::python_error* kept_stop = nullptr;  // no object: the end of a thread has no GIL to destroy it
+
+void keep_stop(const nb::python_error& error) {
+  delete kept_stop;
+  kept_stop = new nb::python_error(error);
+}
+
+std::optional<nb::python_error> take_stop() {
+  if (!kept_stop) return std::nullopt;
+  nb::gil_scoped_acquire held;
+  std::optional<nb::python_error> out(*kept_stop);
+  delete std::exchange(kept_stop, nullptr);
+  return out;
+}
+
 void add_errors(nb::module_& m) {
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
+    if (std::optional<nb::python_error> stop = take_stop()) return stop->restore();
     const nb::module_ errors = nb::module_::import_("relay.errors");
     nb::object error;
     try {

@@ -11,7 +11,7 @@ static std::pair<std::string, std::string> compilation_json_of(const PyModule& m
                                                                driver::Options options, bool texts) {
   options.run.make_executable = false, options.run.output_names = m.output_names;
   std::shared_ptr<driver::CompilationJson> made = std::make_shared<driver::CompilationJson>();
-  run_interruptibly([made, module = m.module, options, name, texts]() mutable {
+  run_interruptibly([made, module = separate(m), options, name, texts]() mutable {
     driver::Recording recording;
     options.passes.trace = [&](const transform::PassTrace& trace) {
       check_interrupt();

@@ -68,6 +68,7 @@ static bool guarded(relay_external_error* error, Body body) {
     body();
     return true;
   } catch (nb::python_error& e) {
+    if (!e.matches(PyExc_Exception)) keep_stop(e);
     say(error, one_line(e));
   } catch (const std::exception& e) {
     say(error, e.what());

@@ -1,6 +1,5 @@
 #include "interruptible.h"
 
-#include <nanobind/nanobind.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -10,11 +9,10 @@
 #include <memory>
 #include <mutex>
 
+#include "callback.h"
 #include "relay/base/interrupt.h"
 
 namespace relay::python {
-
-namespace nb = nanobind;
 
 namespace {
 struct Job {
@@ -46,6 +44,7 @@ static void run(const std::shared_ptr<Job>& job) {
     }
     if (*job->stop) job->failure = nullptr;
     job->work = nullptr;
+    if (std::optional<nb::python_error> stop = take_stop()) job->failure = std::make_exception_ptr(*stop);
   }
   std::lock_guard<std::mutex> lock(shared().mutex);
   job->done = true;

@@ -8,6 +8,7 @@
 #include "relay/op/registry.h"
 #include "relay/text/text.h"
 #include "relay/transform/pass.h"
+#include "relay/transform/saved_types.h"
 #include "relay/typing/typing.h"
 
 namespace relay::python {
@@ -15,6 +16,8 @@ namespace relay::python {
 using Shapes = std::map<std::string, std::vector<int64_t>>;
 using Limits = std::map<std::string, int64_t>;
 using Dtypes = std::map<std::string, std::string>;
+
+ir::Module separate(const PyModule& m) { return transform::separate_copy(m.module); }
 
 static PyModule parse_module(const std::string& text, const std::string& name, const PyModule* definitions) {
   nb::gil_scoped_release released;
@@ -37,8 +40,6 @@ static std::string module_text(const PyModule& m, bool types, bool version, bool
                              .weights = weights ? nullptr : &left_out,
                              .weights_file = {},
                              .annotate = std::move(annotate)};
-  if (options.annotate) return text::str(m.module, options);
-  nb::gil_scoped_release released;
   return text::str(m.module, options);
 }
 
@@ -83,20 +84,8 @@ static PyModule transformed(const PyModule& m, const std::vector<std::string>& p
                             const nb::dict& hooks) {
   transform::PassContext context;
   for (const auto& [name, value] : options) std::visit([&](const auto& v) { context.options[name] = v; }, value);
-  auto run = [&] {
-    PyModule out{value_or_throw(transform::run_passes(m.module, passes, context)), m.output_names};
-    return out;
-  };
-  if (hooks.size() > 0) {
-    context.hooks = hooks_of(hooks);
-    PyModule out = run();
-    warn(context.warnings.all());
-    return out;
-  }
-  PyModule out = [&] {
-    nb::gil_scoped_release released;
-    return run();
-  }();
+  if (hooks.size() > 0) context.hooks = hooks_of(hooks);
+  PyModule out{value_or_throw(transform::run_passes(m.module, passes, context)), m.output_names};
   warn(context.warnings.all());
   return out;
 }
@@ -379,7 +368,6 @@ void add_modules(nb::module_& m) {
       .def(
           "bind_shapes",
           [](const PyModule& self, const Shapes& shapes) {
-            nb::gil_scoped_release released;
             return PyModule{value_or_throw(driver::bind_shapes(self.module, shapes)), self.output_names, self.files};
           },
           nb::arg("shapes"), "The module with these shapes for the parameters of @main; -1 keeps a dimension.");

@@ -10,7 +10,6 @@ using Row = std::tuple<std::string, std::string, std::string, std::vector<bool>>
 
 // Name, operator, reason to stay float, and for each operand whether it is a weight.
 static std::vector<Row> layers_of(const PyModule& m) {
-  nb::gil_scoped_release released;
   const ir::Module prepared = value_or_throw(driver::prepare_quantisation(m.module));
   std::vector<Row> out;
   for (const transform::Layer& layer :
@@ -39,7 +38,7 @@ static std::tuple<PyModule, std::string, std::string> quantise(const PyModule& m
   if (max_error >= 0) how.max_error = max_error;
   for (const Array& label : labels) how.labels.push_back(label.value);
   std::shared_ptr<std::optional<driver::Quantised>> made = std::make_shared<std::optional<driver::Quantised>>();
-  run_interruptibly([made, module = m.module, samples = std::move(samples), how] {
+  run_interruptibly([made, module = separate(m), samples = std::move(samples), how] {
     *made = value_or_throw(driver::quantise(module, samples, how));
   });
   const driver::Quantised& out = **made;
@@ -65,7 +64,6 @@ void add_quantise(nb::module_& m) {
   m.def(
       "prepare_quantisation",
       [](const PyModule& m) {
-        nb::gil_scoped_release released;
         return PyModule{value_or_throw(driver::prepare_quantisation(m.module)), m.output_names, m.files};
       },
       nb::arg("module"));

@@ -1,4 +1,7 @@
 // Types and dimensions.
+#include <algorithm>
+#include <map>
+
 #include "convert.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
@@ -52,6 +55,50 @@ Types to_type_vars(std::optional<Types> given) {
   for (const Type& type : given.value_or(Types()))
     if (!as<TypeVar>(type)) throw nb::type_error("type parameters are relay.TypeVar");
   return given.value_or(Types());
+}
+
+// The levels of a node; `parts(node, f)` calls f for each part. Parts may be shared.
+template <class Node, class Parts>
+static int levels_of(const Ref<const Node>& node, const Parts& parts, std::map<const Node*, int>& known) {
+  if (!node) return 0;
+  const auto found = known.find(node.get());
+  if (found != known.end()) return found->second;
+  int most = 0;
+  parts(*node, [&](const Ref<const Node>& part) { most = std::max(most, levels_of(part, parts, known)); });
+  return known[node.get()] = most + 1;
+}
+
+static void refuse_beyond(int levels, const char* what) {
+  constexpr int most = 200;
+  if (levels <= most) return;
+  throw CompileError({Diagnostic{DiagnosticKind::nesting_too_deep,
+                                 format("{} are nested more than {} levels deep", what, most),
+                                 {},
+                                 {},
+                                 {},
+                                 "use a data type that contains itself for nested data"}});
+}
+
+Type within_levels(Type type) {
+  std::map<const TypeNode*, int> known;
+  const auto parts = [](const TypeNode& t, auto f) {
+    auto all = [&](const Types& types) { std::for_each(types.begin(), types.end(), f); };
+    if (t.kind == TypeKind::Tuple) all(static_cast<const TupleType&>(t).fields);
+    if (t.kind == TypeKind::Ref) f(static_cast<const RefType&>(t).value);
+    if (t.kind == TypeKind::Call) all(static_cast<const TypeCall&>(t).args);
+    if (t.kind != TypeKind::Func) return;
+    all(static_cast<const FuncType&>(t).args);
+    f(static_cast<const FuncType&>(t).result);
+  };
+  refuse_beyond(levels_of(type, parts, known), "types");
+  return type;
+}
+
+ir::Pattern within_levels(ir::Pattern pattern) {
+  std::map<const PatternNode*, int> known;
+  const auto parts = [](const PatternNode& p, auto f) { std::for_each(p.patterns.begin(), p.patterns.end(), f); };
+  refuse_beyond(levels_of(pattern, parts, known), "patterns");
+  return pattern;
 }
 
 static bool same_dim(const Dim& a, const Dim& b) {
@@ -128,14 +175,15 @@ void add_types(nb::module_& m) {
           "The shape as integers, if all sizes are numbers.");
 
   nb::class_<TupleType, TypeNode>(m, "TupleType", "TupleType([a, b]): (a, b)")
-      .def(nb::new_([](Types fields) { return make<TupleType>(std::move(fields)); }), nb::arg("fields"))
+      .def(nb::new_([](Types fields) { return within_levels(make<TupleType>(std::move(fields))); }), nb::arg("fields"))
       .def_ro("fields", &TupleType::fields);
 
   nb::class_<FuncType, TypeNode>(m, "FuncType", "FuncType([a, b], r): fn (a, b) -> r")
       .def(nb::new_([](Types args, Type result, std::optional<Types> type_params, std::optional<Types> constraints) {
              if (constraints && !constraints->empty())
                throw nb::value_error("function types have no constraints: operators' relations are their own");
-             return make<FuncType>(std::move(args), std::move(result), to_type_vars(std::move(type_params)));
+             return within_levels(
+                 make<FuncType>(std::move(args), std::move(result), to_type_vars(std::move(type_params))));
            }),
            nb::arg("arg_types"), nb::arg("ret_type"), nb::arg("type_params") = nb::none(),
            nb::arg("type_constraints") = nb::none())
@@ -144,7 +192,7 @@ void add_types(nb::module_& m) {
       .def_ro("type_params", &FuncType::type_vars);
 
   nb::class_<RefType, TypeNode>(m, "RefType", "RefType(a): ref(a)")
-      .def(nb::new_([](Type value) { return make<RefType>(std::move(value)); }), nb::arg("value"))
+      .def(nb::new_([](Type value) { return within_levels(make<RefType>(std::move(value))); }), nb::arg("value"))
       .def_ro("value", &RefType::value);
 
   nb::class_<TypeVar, TypeNode>(m, "TypeVar", "A type parameter of a function or a type definition: TypeVar(\"a\").")
@@ -163,12 +211,13 @@ void add_types(nb::module_& m) {
           [](const Type& self, nb::args args) {
             Types types;
             for (nb::handle arg : args) types.push_back(nb::cast<Type>(arg));
-            return types.empty() ? self : Type(make<TypeCall>(self, std::move(types)));
+            return types.empty() ? self : within_levels(make<TypeCall>(self, std::move(types)));
           },
           "The type applied to arguments: List(scalar_type(\"int32\")); without arguments, the type itself.");
 
   nb::class_<TypeCall, TypeNode>(m, "TypeCall", "TypeCall(List, [a]): List[a]")
-      .def(nb::new_([](Type func, Types args) { return make<TypeCall>(std::move(func), std::move(args)); }),
+      .def(nb::new_(
+               [](Type func, Types args) { return within_levels(make<TypeCall>(std::move(func), std::move(args))); }),
            nb::arg("func"), nb::arg("args"))
       .def_ro("func", &TypeCall::callee)
       .def_ro("args", &TypeCall::args);

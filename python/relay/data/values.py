@@ -112,9 +112,12 @@ def _children(value):
 
 
 def _equal(a, b) -> bool:
-    work = [(a, b)]
+    work, seen = [(a, b)], set()  # parts may be shared very often
     while work:
         x, y = work.pop()
+        if (id(x), id(y)) in seen:
+            continue
+        seen.add((id(x), id(y)))
         if _is(x, Data) != _is(y, Data):
             return False
         if _is(x, Data) and x.constructor != y.constructor:
@@ -173,12 +176,14 @@ def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = 
     """
     done: dict[tuple[int, str], _core.Value] = {}  # by identity, so that shared objects stay shared
     made: list[_core.Value] = []
+    begun: set[int] = set()  # the identities of objects whose parts are being made
     work: list = [(value, declared)]
     while work:
         item, type_ = work.pop()
         if isinstance(item, _Make):
             parts = [made.pop() for _ in range(item.count)]  # the last one first
             made.append(item.make(parts))
+            begun.discard(id(item.source))
             if item.source is not None:
                 done[id(item.source), type_] = made[-1]
             continue
@@ -202,6 +207,11 @@ def to_value(value, types: _core.DataTypes, declared: str = "", *, lend: bool = 
             continue
         inside = _parts(item, type_, types)
         if inside is not None:
+            if id(source) in begun:
+                raise wrong_input(
+                    f"a {type(source).__name__} contains itself", "give a value of a finite size, or a relay.Ref in it"
+                )
+            begun.add(id(source))
             make, children = inside
             work.append((_Make(make, len(children), source), type_))
             work.extend(reversed(children))

@@ -15,13 +15,29 @@ See docs/python-operators.md.
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Sequence
 
 from .. import _core
 from ..data.callbacks import keep_operator
+from ..errors import bad_option
 from .make import document, function_of, namespace
 
 __all__ = ["define"]
+
+
+def _refuse_wrong_names(operator: str, inputs: Sequence[str], attributes: dict) -> None:
+    """Refuses names of inputs and attributes that the operator's function cannot have as parameters."""
+    if not isinstance(operator, str):
+        raise bad_option(f"the name of an operator is a {type(operator).__name__}", "give a text, such as mine.swish")
+    if isinstance(inputs, str):
+        raise bad_option(f"the inputs of {operator} are the text {inputs!r}", f"give a list: inputs=[{inputs!r}]")
+    names = [one.removesuffix("*") if isinstance(one, str) else one for one in [*inputs, *attributes]]
+    for at, one in enumerate(names):
+        if not isinstance(one, str) or not one.isidentifier() or keyword.iskeyword(one):
+            raise bad_option(f"{one!r} cannot be the name of an input or attribute", "give a name such as x or axis")
+        if one in names[:at]:
+            raise bad_option(f"two inputs or attributes of {operator} are called {one}", "give each its own name")
 
 
 def _kind(name: str, value) -> str:
@@ -72,6 +88,14 @@ def define(
     if callback is not None and fusion != "opaque":
         raise TypeError("a callback cannot be fused: leave out fusion")
     attributes = attributes or {}
+    _refuse_wrong_names(name, inputs, attributes)
+    for what, function in (
+        ("relation", relation),
+        ("compute", compute or relation),
+        ("callback", callback or relation),
+    ):
+        if not callable(function):
+            raise bad_option(f"{what} of {name} is a {type(function).__name__}", f"give {what} a function")
     described = [(field, _kind(field, value), value, False) for field, value in attributes.items()]
     described_inputs = [(one.rstrip("*"), "", one.endswith("*")) for one in inputs]
     doc = doc or f"An operator defined in Python, computed by {'a callback' if callback else 'a tensor expression'}."

@@ -62,7 +62,7 @@ class Compiled:
         special = self._donated or self._strings or self._complexes or self._containers
         self._takes_arrays = core.is_graph and not special
 
-    def __call__(self, *args: object, threads: int = 0, **named: object) -> Outcome:
+    def __call__(self, /, *args: object, threads: int = 0, **named: object) -> Outcome:
         args, named = unpacked(args, named)
         if self._takes_arrays and not named and len(args) == len(self._names):
             results = self._core.run_numpy(args, threads)
@@ -182,7 +182,7 @@ class Compiled:
         compile(model, donate={"h": "h_out"})."""
         return Session(_core.Session(self._core))
 
-    def profile(self, *args: object, **named: object) -> list[dict[str, str | float | int]]:
+    def profile(self, /, *args: object, **named: object) -> list[dict[str, str | float | int]]:
         """The steps of one run with their times, with full code."""
         self.wait()
         args, named = unpacked(args, named)

@@ -62,7 +62,7 @@ class Session:
         self.state = State(core)
         self._names = [port.name for port in self.inputs]
 
-    def __call__(self, *args: object, threads: int = 0, **named: object):
+    def __call__(self, /, *args: object, threads: int = 0, **named: object):
         args, named = unpacked(args, named)
         values = in_order(self._names, args, named)
         arrays = [array(value, port.dtype) for value, port in zip(values, self.inputs, strict=True)]

@@ -409,6 +409,8 @@ class Machine {
         RELAY_RETURN_IF_ERROR(match_type(tuple->fields[i], v->fields[i], param, shape));
       return ok();
     }
+    if (const ir::RefType* reference = ir::as<ir::RefType>(type); reference && as_reference(value))
+      return match_type(reference->value, as_reference(value)->value, param, shape);
     const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
     if (!tensor) return ok();
     auto mismatch = [&] {
@@ -423,12 +425,31 @@ class Machine {
       int64_t extent = value.tensor.shape()[d];
       if (scalar::is_any(dim)) continue;
       std::optional<int64_t> known = scalar::evaluate(dim, *shape);
-      if (!known && scalar::is_var(dim))
-        shape->push_back({dim, extent});
-      else if (known && *known != extent)
-        return mismatch();
+      if (!known && !solve(dim, extent, shape)) return mismatch();
+      if (known && *known != extent) return mismatch();
     }
     return ok();
+  }
+
+  // Binds the only unknown variable of a size such as n, 2 * n or n + m. False if no value of it gives the extent.
+  static bool solve(const scalar::Expr& dim, int64_t extent, ShapeValues* shape) {
+    scalar::Expr unknown;
+    std::vector<scalar::Binding> known;
+    for (const scalar::Expr& v : scalar::free_vars(dim)) {
+      if (const std::optional<int64_t> value = scalar::evaluate(v, *shape))
+        known.push_back({v, scalar::imm(*value)});
+      else if (std::exchange(unknown, v))
+        return true;  // other parameters may bind one of the two
+    }
+    const scalar::Expr rest_of_it = scalar::simplify(scalar::substitute(dim, known));
+    const std::optional<scalar::Affine> affine = scalar::as_affine(rest_of_it, {unknown});
+    if (!affine || affine->coefficients[0] <= 0) return true;
+    const scalar::Expr rest = scalar::simplify(affine->rest);
+    if (!scalar::is_int(rest)) return true;
+    const int64_t times = extent - rest->ivalue;
+    if (times < 0 || times % affine->coefficients[0] != 0) return false;
+    shape->push_back({unknown, times / affine->coefficients[0]});
+    return true;
   }
 
   // --- patterns: recursive, only as deep as written

@@ -234,7 +234,8 @@ void Server::change(const Params& params) {
     const uint32_t begin = lines.offset(range.start), end = std::max(begin, lines.offset(range.end));
     open.text.replace(begin, end - begin, text);
   }
-  open.version = params.object("textDocument")->getInteger("version").value_or(open.version + 1);
+  const Object* document = params.object("textDocument");
+  open.version = (document ? document->getInteger("version") : std::nullopt).value_or(open.version + 1);
   open.document.reset();
   open.published = false;
 }

@@ -353,7 +353,7 @@ Parser::Step Parser::begin_arm() {
 
 Parser::Step Parser::finish_function() {
   take();
-  const bool is_global = !functions_.back().global.empty();
+  const bool is_global = functions_.back().is_global;
   close_function();
   return is_global ? Step::Done : Step::After;
 }

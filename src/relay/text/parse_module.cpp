@@ -180,7 +180,7 @@ bool Parser::definition() {
   const uint32_t noted = names_ ? names_->note_named(name.begin, name.end, NameKind::Global, global, true) : nowhere;
   graphs_.clear(), hidden_graphs_.clear();
   push(Open::Function, begin);
-  functions_.push_back({.global = global, .type_params = {}, .params = {}, .result = {}, .attrs = {}});
+  functions_.push_back({.is_global = true, .type_params = {}, .params = {}, .result = {}, .attrs = {}});
   size_t outer = open_.size() - 1;
   FunctionHead* head = &functions_.back();
   Expr made;

@@ -106,7 +106,7 @@ class Parser {
     uint32_t begin;
   };
   struct FunctionHead {
-    std::string global;  // for a def; empty for fn
+    bool is_global = false;  // of a def
     ir::Types type_params;
     std::vector<ir::VarRef> params;
     ir::Type result;

@@ -60,4 +60,24 @@ Module without_types(const Module& module) {
   return out;
 }
 
+FunctionRef separate_copy(const FunctionRef& function) {
+  return FunctionRef(as<Function>(rewrite(copy(function, {}), [](const Expr& before, const Expr& now) -> Expr {
+    if (now->kind == ExprKind::Op || now->kind == ExprKind::Var) return now;
+    return dispatch(*now, [&](const auto& node) -> Expr {
+      using Node = std::remove_cvref_t<decltype(node)>;
+      Node* made = new Node(node);
+      Expr owner(made);
+      made->type = before->type;
+      if constexpr (std::is_same_v<Node, Call>) made->type_args = static_cast<const Call&>(*before).type_args;
+      return owner;
+    });
+  })));
+}
+
+Module separate_copy(const Module& module) {
+  Module out = module;
+  for (auto& [name, f] : out.functions) f = separate_copy(f);
+  return out;
+}
+
 }  // namespace relay::transform

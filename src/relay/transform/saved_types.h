@@ -29,5 +29,8 @@ class SavedTypes {
 ir::Expr without_type(const ir::Expr& node);
 // A copy of the module that shares no typed node with it, before inference.
 ir::Module without_types(const ir::Module& module);
+// The same with its types. Threads may infer and change the types of either.
+ir::Module separate_copy(const ir::Module& module);
+ir::FunctionRef separate_copy(const ir::FunctionRef& function);
 
 }  // namespace relay::transform

@@ -108,6 +108,14 @@ BROKEN_MESSAGES = [
 ]
 
 
+def test_a_text_without_a_name():
+    with editor() as client:
+        client.notify("textDocument/didOpen", textDocument={"text": "def @main() { 1 }"})
+        client.notify("textDocument/didChange", contentChanges=[{"text": "def @main() { 2 }"}])
+        client.open("def @main() { 3 }")
+        assert client.on("textDocument/documentSymbol")
+
+
 @pytest.mark.parametrize("message", BROKEN_MESSAGES)
 def test_messages_that_are_none(message):
     done = subprocess.run([PROGRAM, "lsp"], input=message, capture_output=True, timeout=60)

@@ -477,3 +477,16 @@ def test_slopes_at_special_values(name, dtype):
         for slope, expected in zip(run(*given)[1], want, strict=True):
             rtol = {"float32": 1e-5, "float64": 1e-12, "float16": 2e-3, "bfloat16": 2e-2}[dtype]
             np.testing.assert_allclose(np.asarray(slope).astype("float64"), expected.double().numpy(), rtol=rtol)
+
+
+def test_functions_with_declared_types_and_sizes():
+    """Functions that do not call themselves are inlined: an empty list has its type from a function's result."""
+    mod = relay.parse("""#[version = "0.0.5"]
+import "list"
+def @none() -> List[Tensor[(3), float32]] { Nil }
+def @squares(%k: Tensor[(m), float32]) -> float32 { sum(multiply(%k, add(%k, zeros(shape=[m])))) }
+def @main(%x: Tensor[(3), float32]) {
+  @foldl(fn (%s: float32, %y: Tensor[(3), float32]) { add(%s, @squares(%y)) }, 0f, Cons(%x, @none()))
+}""")
+    x = np.array([1, -2, 3], "float32")
+    np.testing.assert_allclose(relay.compile(relay.grad(mod, "x"))(x), 2 * x)

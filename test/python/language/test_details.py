@@ -219,3 +219,20 @@ def test_an_error_begins_with_what_is_wrong():
     with pytest.raises(relay.errors.CompileError) as error:
         relay.parse(f"{HEADER}def @main() {{ %x }}\n")
     assert str(error.value).splitlines()[0].startswith("error[R")
+
+
+def test_types_and_patterns_from_python_nest_as_deep_as_in_text():
+    deep = {
+        "types": lambda one: relay.TupleType([one]),
+        "types of functions": lambda one: relay.FuncType([], one),
+        "types of references": relay.RefType,
+        "patterns": lambda one: relay.PatternTuple([one]),
+    }
+    for name, wrap in deep.items():
+        one = relay.PatternWildcard() if name == "patterns" else relay.TensorType((), "int32")
+        with pytest.raises(relay.CompileError, match="R0105.*more than 200 levels"):
+            for _ in range(100_000):
+                one = wrap(one)
+    shared = relay.TensorType((), "int32")
+    for _ in range(60):
+        shared = relay.TupleType([shared, shared])  # 2^60 paths

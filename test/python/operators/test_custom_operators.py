@@ -409,3 +409,52 @@ def test_selects_that_share_their_sides():
     mod = relay.module(relay.add(relay.multiply(shared(x), x), x), [x])
     data = np.linspace(-50, 50, 40, dtype="float32")
     np.testing.assert_allclose(relay.compile(mod)(data), data * data + data, rtol=1e-6)
+
+
+def test_what_is_no_exception_comes_through():
+    def interrupted(*of, **attributes):
+        raise KeyboardInterrupt
+
+    x = relay.var("x", shape=(2,))
+    same = {"inputs": ["x"], "relation": lambda x: x, "callback": lambda x: x}
+    run, relation, gradient = (
+        define(**{**same, **one})
+        for one in ({"callback": interrupted}, {"relation": interrupted}, {"gradient": interrupted})
+    )
+    compute = define(inputs=["x"], relation=lambda x: x, compute=interrupted)
+    model = relay.compile(relay.module(run(x)))
+    for call in (
+        lambda: model(np.ones(2, "float32")),
+        lambda: relay.evaluate(relay.module(run(x)), [np.ones(2, "float32")]),
+        lambda: relay.compile(relay.module(relation(x))),
+        lambda: relay.compile(relay.module(compute(x))),
+        lambda: relay.grad(relay.module(relay.sum(gradient(x)))),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            call()
+    with pytest.raises(relay.CompileError):  # the next mistake is reported as itself
+        relay.parse("nothing")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"inputs": "x"},
+        {"inputs": ["x", "x"]},
+        {"inputs": [1]},
+        {"inputs": ["a b"]},
+        {"attributes": {"x": 1}},
+        {"attributes": {"for": 1}},
+        {"relation": None},
+        {"callback": 3},
+    ],
+)
+def test_definitions_that_are_wrong_define_nothing(wrong):
+    name = f"test.op{next(NUMBERS)}"
+    right = {"inputs": ["x"], "relation": lambda x: x, "callback": lambda x: x}
+    with pytest.raises(relay.InputError):
+        relay.op.define(name, **{**right, **wrong})
+    relay.op.define(name, **right)
+    with pytest.raises(relay.CompileError, match="at least one tensor"):
+        nothing = define(**{**right, "relation": lambda x: relay.TupleType([])})
+        module_of(nothing(relay.var("x", shape=(2,))))

@@ -391,3 +391,50 @@ def test_checkpoints_need_less_memory():
     with pytest.raises(relay.CompileError):
         relay.compile(slope(100), memory_limit=8 << 20)(x, w)
     np.testing.assert_allclose(less, relay.compile(slope(100))(x, w), rtol=1e-4, atol=1e-3)
+
+
+# Functions that use sizes of their arguments, and calls of them; the variables of both have the same names.
+F = "def @f(%k: Tensor[(m), float32], Inline=1) -> Tensor[(m, 2), float32] { zeros(shape=[m, 2]) }\n"
+HALF = "def @f(%k: Tensor[(2 * m), float32], Inline=1) -> Tensor[(m), float32] { zeros(shape=[m]) }\n"
+ANNOTATED = (
+    "def @f(%k: Tensor[(m), float32], Inline=1) -> float32 { let %q: Tensor[(m), float32] = exp(%k); "
+    "let %g = fn (%z: Tensor[(m), float32]) { sum(%z) }; %g(%q) }\n"
+)
+SIZED = {
+    "a variable": F + "def @main(%x: Tensor[(n), float32]) { @f(%x) }",
+    "an expression": F + "def @main(%x: Tensor[(n), float32]) { @f(concatenate((%x, %x), axis=0)) }",
+    "a number": F + "def @main(%x: Tensor[(6), float32]) { @f(%x) }",
+    "names that meet": F + "def @main(%x: Tensor[(m), float32]) { let %y = concatenate((%x, %x), axis=0); "
+    "(@f(%x), @f(%y), zeros(shape=[m])) }",
+    "half of it": HALF + "def @main(%x: Tensor[(6), float32]) { @f(%x) }",
+    "annotations": ANNOTATED + "def @main(%x: Tensor[(n), float32]) { @f(%x) }",
+    "an unknown size": F + "def @main(%x: Tensor[(?), float32]) { @f(%x) }",
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_inlined_functions_that_use_sizes(name):
+    mod = relay.parse('#[version = "0.0.5"]\n' + SIZED[name])
+    inlined = relay.run_passes(mod, ["inline_calls"])
+    assert ("@f" in str(inlined)) == (name == "an unknown size")
+    x = np.arange(6, dtype="float32")
+    want = relay.evaluate(mod, [x])
+    for got in (
+        relay.evaluate(inlined, [x]),
+        relay.compile(inlined)(x),
+        relay.evaluate(relay.parse(str(inlined)), [x]),
+    ):
+        for one, other in zip(*(v if isinstance(v, tuple) else (v,) for v in (got, want)), strict=True):
+            np.testing.assert_allclose(one, other)
+
+
+def test_inlined_functions_whose_types_are_declared():
+    mod = relay.parse("""#[version = "0.0.5"]
+import "list"
+def @none(Inline=1) -> List[float32] { Nil }
+def @both(%l: List[float32], %x: float32, Inline=1) -> (List[float32], float32) { (%l, %x) }
+def @main(%x: float32) { let %b = @both(Nil, %x); (@length(%b.0), @length(Cons(%b.1, @none()))) }
+""")
+    inlined = relay.run_passes(mod, ["inline_calls"])
+    assert "@none" not in str(inlined)
+    assert relay.compile(inlined)(np.float32(1)) == (0, 1)

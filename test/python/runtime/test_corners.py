@@ -202,3 +202,102 @@ def test_tiles_and_repeats_of_none():
                        (relay.sum(relay.tile(v, reps=[2, 0]), axis=[1]), np.zeros(4))):  # fmt: skip
         assert same(relay.compile(relay.module(made, [v]))(x), want)
         assert same(relay.evaluate(relay.module(made, [v]), [x]), want)
+
+
+def test_passes_and_compilations_of_one_module_in_threads():
+    """In a process of its own: types are stored in nodes, and two writers of one node end the process."""
+    program = """if True:
+        import threading
+        import numpy as np
+        import relay
+        lines = [f"def @f{i}(%x: Tensor[(4), float32]) {{ add(multiply(%x, %x), {i}f) }}" for i in range(40)]
+        calls = "".join(f"let %a{i} = @f{i}(%x); " for i in range(40))
+        text = '#[version = "0.0.5"]\\n' + "\\n".join(lines)
+        mod = relay.parse(text + f"\\ndef @main(%x: Tensor[(4), float32]) {{ {calls} add(%a1, %a39) }}")
+        passes, problems = ["fuse_ops", "to_a_normal_form", "lambda_lift", "to_cps", "defunctionalization"], []
+        def work(number):
+            try:
+                if number == 0:
+                    assert relay.compile(mod)(np.ones(4, "float32"))[0] == 42
+                    assert relay.evaluate(mod, [np.ones(4, "float32")])[0] == 42
+                for k in range(4):
+                    relay.run_passes(mod, [passes[(number + k) % len(passes)]])
+            except Exception as error:
+                problems.append(error)
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for one in threads: one.start()
+        for one in threads: one.join()
+        assert not problems, problems
+    """
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_values_that_contain_themselves():
+    length = relay.compile(parsed('import "list"\ndef @main(%l: List[int32]) { @length(%l) }'))
+    loop, data = [], relay.Data("Cons", 1)
+    loop.append(loop)
+    data.fields = (1, data)
+    for value in (loop, data):
+        with pytest.raises(relay.InputError, match="contains itself"):
+            length(value)
+    shared = [1]
+    twice = relay.compile(parsed('import "list"\ndef @main(%l: List[List[int32]]) { @length(%l) }'))
+    assert int(twice([shared, shared])) == 2
+
+
+def test_shared_parts_are_compared_once():
+    tree = relay.compile(
+        parsed(
+            "type T { L, N(T, T) }\ndef @grow(%n: int32) -> T { if (less(%n, 1)) { L } else "
+            "{ let %t = @grow(subtract(%n, 1)); N(%t, %t) } }\ndef @main(%n: int32) { @grow(%n) }"
+        )
+    )
+    assert tree(np.int32(60)) == tree(np.int32(60)) != tree(np.int32(59))
+
+
+# Programs that use a size which no parameter has as a dimension of its own, an input, and the result.
+PAIR = (np.arange(4, dtype="float32"), np.int32(2))
+SIZES = {
+    "a field": ("def @main(%t: (Tensor[(n), float32], int32)) { ones(shape=[n]) }", PAIR, 4),
+    "a field, in a function": (
+        "def @f(%t: (int32, (Tensor[(n), float32], int32))) -> Tensor[(n), float32] { if (less(%t.0, 1)) "
+        "{ ones(shape=[n]) } else { @f((subtract(%t.0, 1), %t.1)) } }\n"
+        "def @main(%t: (Tensor[(n), float32], int32)) { @f((3, %t)) }",
+        PAIR,
+        4,
+    ),
+    "a field, in a closure": (
+        "def @main(%t: (Tensor[(n), float32], int32)) { let %f = fn (%k: float32) { full(%k, shape=[n]) }; %f(1f) }",
+        PAIR,
+        4,
+    ),
+    "half": ("def @main(%x: Tensor[(2 * n), float32]) { ones(shape=[n]) }", PAIR[0], 2),
+    "half, in a closure": (
+        "def @main(%x: Tensor[(2 * n), float32]) { let %f = fn (%k: float32) { full(%k, shape=[n]) }; %f(1f) }",
+        PAIR[0],
+        2,
+    ),
+    "one less": ("def @main(%x: Tensor[(n + 1), float32]) { ones(shape=[n]) }", PAIR[0], 3),
+    "a reference": ("def @main(%r: ref(Tensor[(n), float32])) { ones(shape=[n]) }", relay.Ref(PAIR[0]), 4),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_of_fields_and_parts_of_sizes(name):
+    text, value, size = SIZES[name]
+    assert same(relay.evaluate(parsed(text), [value]), np.ones(size, "float32"))
+    if name == "a reference":  # compiled programs know the size where it is read
+        return
+    for executor in EXECUTORS:
+        assert same(relay.compile(parsed(text), executor=executor)(value), np.ones(size, "float32"))
+
+
+def test_arguments_by_any_name():
+    add = relay.compile(parsed("def @main(%self: int32, %args: int32) { add(%self, %args) }"))
+    assert int(add(**{"self": 1, "args": 2})) == 3
+
+
+def test_an_empty_name():
+    mod = parsed('def @""(%"": int32) -> int32 { %"" }\ndef @main(%"": int32) { @""(%"") }')
+    assert relay.parse(str(mod)) == mod
+    assert int(relay.evaluate(mod, [np.int32(3)])) == 3

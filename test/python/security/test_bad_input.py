@@ -355,6 +355,13 @@ def test_a_number_of_threads_from_outside_that_is_not_one(dense_file, setting, m
         assert cli("run", dense_file).returncode == 0
 
 
+@pytest.mark.parametrize("threads", [2**40, "many", 1.5])
+def test_a_number_of_threads_of_a_run_that_is_not_one(dense, threads):
+    with pytest.raises(relay.InputError, match=f"{threads!r} is not a number of threads"):
+        dense(X, W, threads=threads)
+    assert np.array_equal(dense(X, W, threads=None), dense(X, W, threads=np.int64(1)))
+
+
 @pytest.mark.parametrize("threads", [-1, 1025])
 def test_a_number_of_threads_that_is_not_one(dense, threads):
     with pytest.raises(relay.CompileError, match=f"{threads} is not a number of threads"):

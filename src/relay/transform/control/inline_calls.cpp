@@ -3,9 +3,10 @@
 //   def @twice(%x: float32, Inline=1) { add(%x, %x) }  def @main(%y: float32) { exp(@twice(%y)) }
 //     becomes   def @main(%y: float32) { exp(add(%y, %y)) }
 //
-// Recursive functions, also mutually recursive ones, and functions with type parameters are not inlined. Neither are,
-// with a warning, calls that would add more than a million nodes in total: doubling forty times is a short program.
-// Marked functions without remaining references are dropped.
+// Recursive functions, also mutually recursive ones, and functions with type parameters are not inlined. Neither are
+// calls of a function that uses a size of an argument whose size is unknown (`?`), and, with a warning, calls that
+// would add more than a million nodes in total: doubling forty times is a short program. Marked functions without
+// remaining references are dropped.
 #include <set>
 
 #include "relay/ir/attribute_names.h"
@@ -104,9 +105,12 @@ class Inliner {
         ++left_out;
         return now;
       }
+      const Exprs& args = as<Call>(before)->args;
+      auto is_pure = [&](size_t i) { return effects_.of(args[i]) == Effect::None; };
+      const Expr body = call_in_place(result_.functions.at(callee->name), call->args, is_pure, types_of(args));
+      if (!body) return now;
       added_ += size->second;
-      auto is_pure = [&](size_t i) { return effects_.of(as<Call>(before)->args[i]) == Effect::None; };
-      return call_in_place(*result_.functions.at(callee->name), call->args, is_pure);
+      return body;
     });
     f = FunctionRef(as<Function>(changed));
     if (left_out > 0)

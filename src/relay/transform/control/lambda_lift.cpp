@@ -80,6 +80,13 @@ Dims sizes_in(const Type& type) {
   return sizes;
 }
 
+// As in form_segments: a size itself, or one that determines it, as 2 * n does.
+bool determines(const Dim& size, const Dim& v) {
+  if (scalar::is_any(size)) return false;
+  const std::optional<scalar::Affine> affine = scalar::as_affine(size, {v});
+  return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
+}
+
 class Lifter {
  public:
   Lifter(const Module& module, std::string name) : module_(module), name_(std::move(name)) {}
@@ -121,9 +128,9 @@ class Lifter {
       const Function* f = functions_[i].function;
       for (const VarRef& p : f->params) {
         binder_[p.get()] = static_cast<int>(i);
-        if (const TensorType* t = as<TensorType>(p->type))
-          for (const Dim& d : t->shape)
-            if (scalar::is_var(d)) givers_.insert(d.get(), p);
+        for (const Dim& d : sizes_in(p->type))
+          for (const Dim& v : scalar::free_vars(d))
+            if (determines(d, v)) givers_.insert(v.get(), p);
       }
       std::vector<const Expr*> work{&f->body};
       NodeSet seen, sizes;
@@ -175,14 +182,10 @@ class Lifter {
   // Captures tensors of enclosing functions for the shape variables in the types of a call that no parameter of `f`
   // has.
   void add_sizes(Inner& f, const Expr& call, NodeSet& seen) {
-    // As in form_segments: a size itself, or one that determines it, as 2 * n does.
     auto is_said = [&](const Dim& v) {
       return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
-        const TensorType* t = as<TensorType>(p->type);
-        return t && std::any_of(t->shape.begin(), t->shape.end(), [&](const Dim& d) {
-                 std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
-                 return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
-               });
+        const Dims sizes = sizes_in(p->type);
+        return std::any_of(sizes.begin(), sizes.end(), [&](const Dim& d) { return determines(d, v); });
       });
     };
     auto add = [&](const Expr& e) {

@@ -415,6 +415,38 @@ class Scope {
     }
   }
 
+  // The path to a field of a tuple, or of tuples in it, whose type has a property; empty if there is none.
+  template <class Holds>
+  static std::vector<size_t> path_to_field(const Type& type, Holds holds) {
+    const TupleType* tuple = as<TupleType>(type);
+    for (size_t i = 0; tuple && i < tuple->fields.size(); ++i) {
+      if (holds(tuple->fields[i])) return {i};
+      std::vector<size_t> path = path_to_field(tuple->fields[i], holds);
+      if (path.empty()) continue;
+      path.insert(path.begin(), i);
+      return path;
+    }
+    return {};
+  }
+
+  // A variable for a field, whose type has a property, of a tuple in scope; null if there is none.
+  template <class Holds>
+  Expr field_in_scope(Holds holds) {
+    std::vector<VarRef> tuples = owner_.params;
+    for (const auto& [variable, value] : out_) tuples.push_back(variable);
+    for (const VarRef& variable : tuples) {
+      Expr from = variable;
+      for (const size_t i : path_to_field(variable->type, holds)) {
+        const VarRef field = var(variable->name, nullptr, variable->span);
+        field->type = as<TupleType>(from->type)->fields[i];
+        out_.emplace_back(field, typed(get(from, static_cast<int64_t>(i), variable->span), field->type));
+        from = field;
+      }
+      if (from != variable) return from;
+    }
+    return nullptr;
+  }
+
   // Handles shape variables that the segment's types mention and its inputs do not determine: a tensor in scope that
   // has one as a size becomes an input of which only the shape is read.
   template <class F>
@@ -464,6 +496,7 @@ class Scope {
         if (!from && !inside.contains(p.get()) && determines(p->type, v)) from = p;
       for (const auto& [variable, value] : out_)
         if (!from && determines(variable->type, v)) from = variable;
+      if (!from) from = field_in_scope([&](const Type& type) { return determines(type, v); });
       if (!from)
         return Diagnostic{DiagnosticKind::not_supported,
                           format("the size `{}` is needed here, but no tensor in scope has it", v->name),
