@@ -473,3 +473,21 @@ def test_places_of_least_elements_are_inside_of_the_image(dtype):
     got = relay.compile(model)(x)
     np.testing.assert_array_equal(got[0], np.full((1, 1, 3, 3), least, dtype))
     np.testing.assert_array_equal(got[1], [[[[0, 0, 1], [0, 0, 1], [2, 2, 3]]]])
+
+
+def test_a_size_that_is_found_to_be_a_number():
+    """The name n is another name's size first, and that is 4."""
+    nodes = [node("Add", ["x", "c"], ["y"]), node("Add", ["w", "x"], ["z"])]
+    constants = {"c": np.ones(4, "float32")}
+    x, w = np.arange(8, dtype="float32").reshape(2, 4), np.arange(4, dtype="float32")
+    model = model_of(nodes, {"x": ("float32", ["k", "m"]), "w": ("float32", ["n"])}, ["y", "z"], constants)
+    expect(model, [x, w], [x + 1, w + x])
+
+
+def test_values_of_one_hot_may_be_large():
+    values = np.array([2**53 + 1, -(2**60) - 1])
+    for constants, inputs in (({"v": values}, {}), ({}, {"v": ("int64", [2])})):
+        model = model_of([node("OneHot", ["i", "d", "v"], ["y"])], {"i": ("int64", [1])} | inputs, ["y"],
+                         {"d": [2]} | constants)  # fmt: skip
+        for got in results(model, np.array([1]), *(values for _ in inputs)):
+            np.testing.assert_array_equal(got, [values])

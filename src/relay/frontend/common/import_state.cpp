@@ -332,12 +332,14 @@ std::optional<ImportedModel> ImportState::finish(const std::vector<std::string_v
   Expr body = results.size() == 1 ? results[0] : emit_tuple(results, place);
   attrs["input_names"] = made.input_names;
   attrs["output_names"] = made.output_names;
-  ir::FunctionRef main = ir::function(params_, body, body->type, {}, std::move(attrs), place);
-  main->type = ir::func_type(std::move(inputs), body->type);
-  made.module.functions[ir::main_function] = main;
   const std::vector<op::Condition>& assumed = assumed_.found();
   const bool is_agreed = std::any_of(assumed.begin(), assumed.end(),
                                      [](const op::Condition& c) { return c.kind == op::Condition::Kind::Equal; });
+  // A type that has a name where a number was found later is not promised, but inferred.
+  const ir::Type result_type = is_agreed ? ir::Type() : body->type;
+  ir::FunctionRef main = ir::function(params_, body, result_type, {}, std::move(attrs), place);
+  main->type = ir::func_type(std::move(inputs), body->type);
+  made.module.functions[ir::main_function] = main;
   if (!is_agreed && definitions_.functions.empty()) return made;
   // Two names are one size: types in the whole model must reflect that.
   if (is_agreed) typing::forget_types(made.module);

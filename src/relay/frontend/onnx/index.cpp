@@ -234,7 +234,7 @@ Values OneHot(Convert& c) {
   const bool fixed = values && values->values.size() == 2 && as_tensor(*values);
   const DType dtype = fixed ? values->dtype : c.dtype(c.input(2));
   auto value = [&](int64_t i) {
-    return fixed ? c.scalar(as_tensor(*values)->at(i), dtype) : element(c, c.input(2), i);
+    return fixed ? c.constant(*as_tensor(*picked(*values, {i}, {}))) : element(c, c.input(2), i);
   };
   if (!c.is_static(1)) {
     Expr depth = c.cast(c.rank(c.input(1)) > 0 ? c.reshape(c.input(1), {}) : c.input(1), DType::int64());
