@@ -179,7 +179,7 @@ def summary(rows):
     if not {"avx512_vnni", "avx_vnni"} & flags:
         lines.append(
             "- This processor has no dot products of bytes. The peers add pairs of products of u8s8 in 16 bits, which "
-            "saturate for weights of eight bits; Relay's sums are exact."
+            "saturate for weights of eight bits; Relay's sums are exact ([what that costs](accuracy.md))."
         )
     if missing:
         lines.append("- Not measured, since this processor lacks the instructions: " + "; ".join(missing) + ".")
