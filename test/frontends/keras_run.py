@@ -19,7 +19,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = ROOT / "build" / "test-keras"
 sys.path[:0] = [str(SITE), str(ROOT / "dev")]
-os.environ.update(KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
+# Only oneDNN convolves channels first on processors, and TensorFlow leaves it out on some.
+os.environ.update(
+    KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", TF_ENABLE_ONEDNN_OPTS="1"
+)
 
 import applications  # noqa: E402
 import fetch_models  # noqa: E402
