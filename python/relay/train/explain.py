@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core import Call, Expr, Function, Let, Op, TensorType, Tuple, TupleGetItem
+from .._core import Call, Expr, Function, Let, Op, TensorType, Tuple, TupleGetItem, Type, Var
 from ..data.arrays import array
 from ..data.arrays import numpy as as_numpy
 from ..ir.pass_infra import run_passes
@@ -25,9 +25,15 @@ def _place(values: np.ndarray) -> str | None:
     return f"{wide[where]} at {list(where)}" + (f" and at {len(bad) - 1} more places" if len(bad) > 1 else "")
 
 
+def _type(value: Expr) -> Type:
+    """The type of an argument. Parameters are nodes of the caller's module, which passes leave without a type."""
+    declared = value.type_annotation if isinstance(value, Var) else None
+    return value.checked_type if declared is None else declared
+
+
 def _described(value: Expr) -> str:
     if isinstance(value, Call) and isinstance(value.op, Op):
-        types = ", ".join(str(one.checked_type) for one in value.args)
+        types = ", ".join(str(_type(one)) for one in value.args)
         return f"{value.op.name}({types})"
     return type(value).__name__
 
