@@ -181,7 +181,8 @@ Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu
 
 Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians
 of {rounds} rounds, in which the engines take turns ({ONCE}: once). Relay's are those of a whole process `relay run`,
-with an empty cache. The third run loads full code from the cache. The others' begin after Python has imported them.
+with an empty cache, and include writing the model with its packed weights to the cache, which takes as long as anything
+else for large models. The third run loads full code from the cache. The others' begin after Python has imported them.
 [First results](../first-results.md) explains the tiers.
 {busy}
 {table(rows, seconds_of)}
