@@ -80,7 +80,7 @@ Dims sizes_in(const Type& type) {
   return sizes;
 }
 
-// As in form_segments: a size itself, or one that determines it, as 2 * n does.
+// True for the size itself, or one that determines it, as 2 * n does. form_segments has the same rule.
 bool determines(const Dim& size, const Dim& v) {
   if (scalar::is_any(size)) return false;
   const std::optional<scalar::Affine> affine = scalar::as_affine(size, {v});
