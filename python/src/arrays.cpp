@@ -4,11 +4,19 @@
 #include <cstring>
 
 #include "core.h"
+#include "give_back.h"
 #include "relay/tensor/dlpack.h"
 
 namespace relay::python {
 
 static constexpr const char *plain_name = "dltensor", *versioned_name = "dltensor_versioned";
+
+// The tensor of another framework, whose way to free it may take the GIL.
+static Tensor given_back(Tensor tensor) {
+  Tensor* const keep = new Tensor(std::move(tensor));
+  std::shared_ptr<const void> owner(keep, [](Tensor* t) { give_back([t] { delete t; }); });
+  return Tensor::view(const_cast<void*>(keep->data()), keep->shape(), keep->dtype(), std::move(owner));
+}
 
 // The array in a __dlpack__ capsule of another framework.
 static Array from_capsule(nb::object capsule) {
@@ -17,12 +25,12 @@ static Array from_capsule(nb::object capsule) {
     Tensor t = value_or_throw(
         from_dlpack(static_cast<dlpack::ManagedTensorVersioned*>(PyCapsule_GetPointer(p, versioned_name))));
     PyCapsule_SetName(p, "used_dltensor_versioned");
-    return {std::move(t)};
+    return {given_back(std::move(t))};
   }
   if (PyCapsule_IsValid(p, plain_name)) {
     Tensor t = value_or_throw(from_dlpack(static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(p, plain_name))));
     PyCapsule_SetName(p, "used_dltensor");
-    return {std::move(t)};
+    return {given_back(std::move(t))};
   }
   throw nb::type_error("this is not a DLPack capsule, or it was used before");
 }
@@ -129,9 +137,10 @@ std::optional<Tensor> plain_numpy(nb::handle value) {
     return std::nullopt;
   }
   std::shared_ptr<const void> owner(buffer, [](Py_buffer* b) {
-    nb::gil_scoped_acquire held;
-    PyBuffer_Release(b);
-    delete b;
+    give_back([b] {
+      PyBuffer_Release(b);
+      delete b;
+    });
   });
   const std::optional<DType> type = plain_type(buffer->format);
   if (!type || type->bytes() != buffer->itemsize || buffer->len == 0 ||

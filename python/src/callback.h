@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core.h"
+#include "give_back.h"
 
 namespace relay::python {
 
@@ -34,27 +35,16 @@ auto call_python(DiagnosticKind kind, const std::string& who, const std::string&
   }
 }
 
-// A Python object that the compiler keeps. It is released with the GIL held.
+// A Python object that the compiler keeps.
 class GilObject {
  public:
-  explicit GilObject(nb::object object) : object_(std::make_shared<Holder>(std::move(object))) {}
-  const nb::object& operator*() const { return object_->object; }
-  const nb::object* operator->() const { return &object_->object; }
+  explicit GilObject(nb::object object)
+      : object_(new nb::object(std::move(object)), [](nb::object* o) { give_back([o] { delete o; }); }) {}
+  const nb::object& operator*() const { return *object_; }
+  const nb::object* operator->() const { return object_.get(); }
 
  private:
-  struct Holder {
-    explicit Holder(nb::object o) : object(std::move(o)) {}
-    ~Holder() {
-      if (Py_IsInitialized()) {
-        nb::gil_scoped_acquire held;
-        object.reset();
-      } else {
-        object.release();
-      }
-    }
-    nb::object object;
-  };
-  std::shared_ptr<Holder> object_;
+  std::shared_ptr<nb::object> object_;
 };
 
 void add_external(nb::module_& m);

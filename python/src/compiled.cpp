@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "core.h"
+#include "give_back.h"
 #include "interruptible.h"
 #include "relay/base/interrupt.h"
 #include "relay/driver/compile.h"
@@ -79,6 +80,13 @@ static ir::Module interface_of(const PyCompiled& self) {
   return value_or_throw(text::parse(value_or_throw(driver::note(*self.artifact, driver::interface_note))));
 }
 
+// The executable, whose end may wait for a compilation in the background, and that for the GIL.
+static std::shared_ptr<runtime::Executable> ends_without_gil(std::shared_ptr<runtime::Executable> executable) {
+  runtime::Executable* const same = executable.get();
+  if (!same) return nullptr;
+  return {same, [held = std::move(executable)](auto*) mutable { without_gil([&] { held.reset(); }); }};
+}
+
 // `is_optimised`: see driver/options.h.
 static PyCompiled compile(const PyModule& m, driver::Options options, bool is_optimised) {
   options.passes.is_optimised = is_optimised;
@@ -87,7 +95,8 @@ static PyCompiled compile(const PyModule& m, driver::Options options, bool is_op
   std::shared_ptr<std::optional<driver::Compiled>> made = std::make_shared<std::optional<driver::Compiled>>();
   run_interruptibly(
       [made, module = separate(m), options] { *made = value_or_throw(driver::compile(module, options)); });
-  driver::Compiled compiled = **std::move(made);
+  driver::Compiled compiled = *std::move(*made);
+  compiled.executable = ends_without_gil(std::move(compiled.executable));
   return {compiled.executable, std::move(compiled), {}, m.files, {}};
 }
 
@@ -102,7 +111,8 @@ using Ready = std::pair<PyCompiled, std::vector<std::string>>;
 
 static Ready of_ready(driver::ReadyModel ready, std::vector<std::string> notes) {
   notes.insert(notes.end(), ready.notes.begin(), ready.notes.end());
-  PyCompiled out{ready.executable, std::move(ready.compiled), {}, ready.model.files, {}};
+  PyCompiled out{ends_without_gil(ready.executable), std::move(ready.compiled), {}, ready.model.files, {}};
+  if (out.compiled) out.compiled->executable = out.executable;
   if (!out.compiled) out.artifact = std::move(ready.model.artifact);
   if (ready.cached) out.cached = ready.cached->artifact;
   return {std::move(out), std::move(notes)};
@@ -205,13 +215,14 @@ static nb::object run_numpy(const PyCompiled& self, const nb::tuple& inputs, nb:
     if (!value) return nb::none();
     values.push_back(*std::move(value));
   }
+  std::vector<Tensor> results;
   {
     nb::gil_scoped_release released;
-    values = value_or_throw(self.executable->run(values, {.threads = threads}));
+    results = value_or_throw(self.executable->run(values, {.threads = threads}));
   }
   nb::list out;
-  for (Tensor& value : values) out.append(numpy_result({std::move(value), true}));
-  return values.size() == 1 ? nb::object(out[0]) : nb::object(nb::tuple(out));
+  for (Tensor& result : results) out.append(numpy_result({std::move(result), true}));
+  return results.size() == 1 ? nb::object(out[0]) : nb::object(nb::tuple(out));
 }
 
 // Kernel, microseconds, tasks, threads; for a run after two that warm up.
@@ -437,7 +448,7 @@ void add_compiled(nb::module_& m) {
         nb::gil_scoped_release released;
         driver::Model model;
         value_or_throw(driver::load_artifact(model, path, options.run));
-        return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
+        return PyCompiled{ends_without_gil(model.executable), {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("path"), nb::arg("options"));
   m.def(
@@ -446,7 +457,7 @@ void add_compiled(nb::module_& m) {
         std::string_view content(bytes.c_str(), bytes.size());
         nb::gil_scoped_release released;
         driver::Model model = value_or_throw(driver::load_model(name, content, options));
-        return PyCompiled{model.executable, {}, std::move(model.artifact), {}, {}};
+        return PyCompiled{ends_without_gil(model.executable), {}, std::move(model.artifact), {}, {}};
       },
       nb::arg("name"), nb::arg("bytes"), nb::arg("options"));
   m.def(

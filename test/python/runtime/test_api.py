@@ -4,6 +4,7 @@ import importlib
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -256,6 +257,15 @@ def test_an_input_given_back_is_safe():
     model = relay.compile(relay.parse('#[version = "0.0.5"]\ndef @main(%x: Tensor[(4), float32]) { %x }'))
     x = np.arange(4, dtype=np.float32)
     assert (model(x) == x).all()
+
+
+def test_inputs_are_given_back_after_the_run(dense):
+    for form in (np.asarray, relay.array):
+        owners = list(arrays(2))
+        alive = [weakref.ref(one) for one in owners]
+        dense(*map(form, owners))
+        del owners
+        assert [one() for one in alive] == [None, None]
 
 
 def test_many_threads_at_once(dense):
