@@ -19,16 +19,14 @@ class Memory {
     return *one;
   }
   std::optional<std::string> find(const std::string& key) {
-    const ForkGuard guard;
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     const auto known = by_key_.find(key);
     if (known == by_key_.end()) return std::nullopt;
     recent_.splice(recent_.begin(), recent_, known->second);
     return known->second->object;
   }
   void keep(const std::string& key, const std::string& object) {
-    const ForkGuard guard;
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     if (by_key_.contains(key) || object.size() > most_bytes) return;
     recent_.push_front({key, object});
     by_key_[key] = recent_.begin();
@@ -64,8 +62,7 @@ class Store final : public codegen::ObjectStore {
     const std::string mine = of_target(key, tier);
     std::optional<std::string> object = Memory::shared().find(mine);
     if (object || tier == runtime::Tier::Fast) return object;
-    const ForkGuard guard;
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     if (cache::Cache* package = this->package()) {
       Result<std::optional<std::string>> kept = package->find_kernel(mine);
       if (kept && *kept) {
@@ -90,8 +87,7 @@ class Store final : public codegen::ObjectStore {
     const std::string mine = of_target(key, tier);
     Memory::shared().keep(mine, object);
     if (tier == runtime::Tier::Fast) return;
-    const ForkGuard guard;
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     if (open_) new_.push_back({mine, object});
   }
 

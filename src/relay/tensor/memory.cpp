@@ -12,6 +12,8 @@
 #include <mutex>
 #include <vector>
 
+#include "relay/base/fork_guard.h"
+
 namespace relay {
 
 static constexpr size_t huge_page = 2 << 20;
@@ -38,7 +40,7 @@ class KeptArrays {
   bool keeps(size_t bytes) const { return !sanitizes && bytes >= smallest_ && bytes <= largest_; }
   // An array of at least `bytes` bytes and not many more, or null.
   void* take(size_t bytes, size_t alignment) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     // malloc leaves up to an alignment behind an aligned block.
     const size_t most = bytes / 4 + (alignment == huge_page ? huge_page : 0);
     std::vector<Kept>::iterator best = all_.end();
@@ -52,13 +54,13 @@ class KeptArrays {
   }
   // The oldest arrays make room.
   void keep(void* memory, size_t bytes) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     while (!all_.empty() && (total_ + bytes > limit_ || all_.size() == 64)) drop_oldest();
     all_.push_back({memory, bytes});
     total_ += bytes;
   }
   void drop_all() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const ForkSafeLock lock(mutex_);
     while (!all_.empty()) drop_oldest();
   }
 
@@ -166,11 +168,11 @@ std::shared_ptr<const void> own_mapping(void* memory, size_t bytes, int descript
   Mapping made{bytes, descriptor, {}};
   ::fstat(descriptor, &made.about);
   Mappings& known = mappings();
-  std::lock_guard<std::mutex> lock(known.mutex);
+  const ForkSafeLock lock(known.mutex);
   known.all[reinterpret_cast<uintptr_t>(memory)] = made;
   return std::shared_ptr<const void>(memory, [&known, bytes, descriptor](const void* p) {
     {
-      std::lock_guard<std::mutex> forget(known.mutex);
+      const ForkSafeLock lock(known.mutex);
       known.all.erase(reinterpret_cast<uintptr_t>(p));
     }
     ::munmap(const_cast<void*>(p), bytes);
@@ -180,7 +182,7 @@ std::shared_ptr<const void> own_mapping(void* memory, size_t bytes, int descript
 
 std::string changed_file(const void* data) {
   Mappings& known = mappings();
-  std::lock_guard<std::mutex> lock(known.mutex);
+  const ForkSafeLock lock(known.mutex);
   const Mapping* mapping = known.find(reinterpret_cast<uintptr_t>(data), 1);
   struct stat now{};
   if (!mapping || ::fstat(mapping->descriptor, &now) != 0) return "";
@@ -199,7 +201,7 @@ void drop_pages(const void* data, size_t bytes) {
                   begin = (from + page - 1) / page * page, end = (from + bytes) / page * page;
   if (begin >= end) return;
   Mappings& known = mappings();
-  std::lock_guard<std::mutex> lock(known.mutex);
+  const ForkSafeLock lock(known.mutex);
   if (known.find(from, bytes)) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

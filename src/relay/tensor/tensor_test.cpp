@@ -1,9 +1,13 @@
 #include "relay/tensor/tensor.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "relay/tensor/half.h"
 #include "relay/tensor/memory.h"
@@ -78,6 +82,32 @@ TEST(Memory, large_arrays_are_used_again) {
   void* half = allocate_array(bytes / 3 * 2);  // would waste more than a quarter
   EXPECT_NE(half, first);
   free_array(half), free_array(other), free_array(nullptr);
+}
+
+TEST(Memory, a_forked_child_has_arrays_while_threads_use_them) {
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
+#endif
+#endif
+  constexpr size_t bytes = 100 << 10;
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) free_array(allocate_array(bytes));
+  });
+  for (int i = 0; i < 200 && !HasFailure(); ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      free_array(allocate_array(bytes));
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "child " << i;
+  }
+  stop = true;
+  other.join();
 }
 
 TEST(Tensor, counts_do_not_overflow) {

@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -16,6 +15,16 @@ from relay.repl.program import answer, run_lines
 from relay.repl.session import Session
 
 REPL = [sys.executable, "-m", "relay", "repl"]
+# Stdin becomes the controlling terminal, so that its Ctrl-C is a signal. Done in the new process, since a fork of one
+# with threads may hang.
+ON_TERMINAL = [
+    sys.executable, "-c",
+    "import fcntl, runpy, signal, sys, termios\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+    "sys.argv = ['relay', 'repl']\n"
+    "runpy.run_module('relay', run_name='__main__')",
+]  # fmt: skip
 
 
 def piped(text, *args):
@@ -230,9 +239,8 @@ class Terminal:
             (tmp_path / "prompt_toolkit.py").write_text("raise ModuleNotFoundError('no', name='prompt_toolkit')\n")
             environment["PYTHONPATH"] = str(tmp_path)
         self.process = subprocess.Popen(
-            REPL, stdin=other, stdout=other, stderr=other, env=environment, cwd=ROOT, start_new_session=True,
-            preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.default_int_handler), _control(0)),
-        )  # fmt: skip
+            ON_TERMINAL, stdin=other, stdout=other, stderr=other, env=environment, cwd=ROOT, start_new_session=True
+        )
         os.close(other)
         self.text = ""
 
@@ -265,14 +273,6 @@ class Terminal:
         self.process.kill()
         self.process.wait()
         os.close(self.main)
-
-
-def _control(descriptor):
-    """Makes the terminal the controlling one, so that its Ctrl-C is a signal."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)
 
 
 @pytest.fixture(params=["prompt_toolkit", "input"])

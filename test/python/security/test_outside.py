@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -115,13 +116,19 @@ def @again(%n: int32) -> int32 { if (less(%n, 0)) { %n } else { @again(maximum(%
 def @main(%n: int32) -> int32 { @again(%n) }
 """
 
+# Runs the command that follows. The processes of the tests may ignore SIGINT, which a command would inherit.
+HEEDING_INTERRUPTS = [
+    sys.executable, "-c",
+    "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])",
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("executor", ["vm", "aot", "debug"])
 def test_an_interrupt_ends_what_never_ends(executor, tmp_path):
     (tmp_path / "for_ever.relay").write_text(FOR_EVER)
     process = subprocess.Popen(
-        [PROGRAM, "run", tmp_path / "for_ever.relay", "--executor", executor, "--input", "n=1"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        [*HEEDING_INTERRUPTS, PROGRAM, "run", tmp_path / "for_ever.relay", "--executor", executor, "--input", "n=1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     time.sleep(1)
     assert process.poll() is None, process.communicate()
