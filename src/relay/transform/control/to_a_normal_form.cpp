@@ -17,6 +17,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/owners.h"
 #include "relay/transform/pass.h"
@@ -162,8 +163,10 @@ class Normaliser {
   }
 
   void bind_let(const Let& let) {
-    Expr name = name_of(let.value);
-    if (name != let.var) give_name(let.var.get(), name);
+    const Expr name = name_of(let.value), variable = name_of(let.var);
+    if (name == variable) return;
+    if (!forgets_sizes(*let.var, let.value)) return give_name(let.var.get(), name);
+    open_.back().bindings.emplace_back(as_var(variable), name);
   }
 
   void finish(const Expr& e, const VarRef& hint) {
@@ -224,11 +227,13 @@ class Normaliser {
     return f;
   }
 
-  // A function may refer to itself by its name. The type of None may be known only from the annotation.
+  // A function may refer to itself by its name. The type of None may be known only from the annotation, and a size may be
+  // unknown only there.
   static bool needs_name(const std::pair<VarRef, Expr>& binding) {
     const auto& [var, value] = binding;
     const Call* call = as<Call>(value);
-    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee));
+    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee)) ||
+           forgets_sizes(*var, value);
   }
   // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
   // is the result.
