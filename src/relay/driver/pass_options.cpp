@@ -1,6 +1,7 @@
 #include "relay/driver/pass_options.h"
 
-#include "relay/lower/group/instruction_rates.h"
+#include "relay/lower/group/cost.h"
+#include "relay/machine/rates.h"
 
 namespace relay::driver {
 
@@ -21,7 +22,7 @@ std::string precision_note(const Options& options) {
   const TargetDesc& target = options.lower.target;
   if (options.passes.precision != Precision::BFloat16 || target.blocks.threads > 0) return "";
   for (const machine::Registers registers : {machine::Registers::Tile, machine::Registers::Vector})
-    if (lower::relative_rate(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers) >
+    if (machine::relative_rate(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers) >
         lower::surely_more)
       return "";
   return "the target multiplies bfloat16 no faster than float32: kernels convert numbers and round results, which may "
@@ -32,7 +33,7 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   std::map<std::string, ir::AttrValue> out = pipeline_of(options.passes).options;
   const TargetDesc& target = options.lower.target;
   const double products =
-      lower::products_per_cycle(machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32()));
+      machine::products_per_cycle(machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32()));
   const machine::Instruction* tiles =
       machine::fastest_instruction(target, DType::uint8(), DType::uint8(), DType::int32(), machine::Registers::Tile)
           .instruction;
