@@ -37,15 +37,15 @@ def reduce(function, dtype: str | None = None):
 
 
 def _not_empty(c: Conversion, data, axes: list[int]):
-    """Returns the data, whose axes must have an element, as PyTorch requires. Sizes that vary are checked at run time."""
+    """Returns the data, whose axes must have an element, as PyTorch requires. Sizes that vary are checked later."""
     for axis in axes:
         extent = c.shape("self")[axis]
         if not isinstance(extent, int):
             data = op.annotation.bounded(data, axis=axis, least=1)
         elif extent == 0:
             raise Refused(
-                f"it reduces axis {axis} of a tensor of sizes {c.shape('self')}, which has no elements; PyTorch refuses "
-                "it too",
+                f"it reduces axis {axis} of a tensor of sizes {c.shape('self')}, which has no elements; PyTorch "
+                "refuses it too",
                 help="give the axis at least one element, or leave the reduction out for empty tensors",
             )
     return data

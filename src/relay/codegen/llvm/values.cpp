@@ -177,8 +177,8 @@ Value* Values::iota(Type* element, int lanes, int64_t stride) const {
   return llvm::ConstantVector::get(steps);
 }
 
-// NaN and zeros are unchanged. Subnormal numbers, which a comparison may count as zero, are told by their bits: those of
-// the magnitude are from 1 to those of infinity.
+// NaN and zeros are unchanged. A comparison may count subnormal numbers as zero, so the bits decide: those of the
+// magnitudes of other numbers are from 1 to those of infinity.
 Value* Values::float_sign(Value* v) {
   const unsigned bits = v->getType()->getScalarSizeInBits();
   Type* integer = like(v, b.getIntNTy(bits));

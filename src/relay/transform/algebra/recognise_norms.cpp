@@ -1,5 +1,5 @@
-// recognise_norms: replaces a normalisation that is written out by nn.layer_norm, nn.instance_norm or nn.rms_norm, each of
-// which is one kernel.
+// recognise_norms: replaces a normalisation that is written out by nn.layer_norm, nn.instance_norm or nn.rms_norm, each
+// of which is one kernel.
 //
 //   %d = subtract(%x, mean(%x, axis=[-1], keepdims=True));
 //   %v = mean(multiply(%d, %d), axis=[-1], keepdims=True);
@@ -20,7 +20,7 @@
 //   - x * s + (beta - mean * s) in place of (x - mean) * s + beta.
 //
 // Applies to floats, if nothing else reads the values in between. Gamma and beta are constants or parameters with one
-// value for each index of the axis; others stay operators of their own. Means over axes of extent 1 as well are the same.
+// value for each index of the axis; others stay operators of their own. A mean may also be over axes of extent 1.
 #include "relay/ir/rewrite.h"
 #include "relay/op/reduce/axes.h"
 #include "relay/op/registry.h"

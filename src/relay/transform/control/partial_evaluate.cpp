@@ -10,9 +10,9 @@
 // as a whole. A reference that nothing else has seen is only an entry of the store; it is created when something sees
 // it, and before an undecided branch.
 //
-// Sizes may be known in an unfolded function where its parameter's is `?`. Where the program needs values of one type all
-// the same, their variables keep the type with `?`: results of branches, clauses and functions, contents of references,
-// fields of data values. If that does not suffice, @main remains as it is, with a warning.
+// Sizes may be known in an unfolded function where its parameter's is `?`. Where the program needs values of one type
+// all the same, their variables keep the type with `?`: results of branches, clauses and functions, contents of
+// references, fields of data values. If that does not suffice, @main remains as it is, with a warning.
 //
 // Termination: calls of a recursive function with only residual arguments, under an undecided condition, are not
 // unfolded. Others are unfolded up to partial_evaluate.fuel (10000) calls in all, and up to 200 nested calls of one
@@ -266,8 +266,8 @@ class PartialEvaluator {
     kept_.push_back(s.result);  // its address is a key as long as the frame exists
     return lookup(s.result, env);
   }
-  // A branch, a clause or a function's body, which may or may not run: its bindings stay in it. `type`: the result's, if
-  // it has a size `?`.
+  // A branch, a clause or a function's body, which may or may not run: its bindings stay in it. `type`: the result's,
+  // if it has a size `?`.
   Expr scope(const Expr& e, const Env& around, const Type& type) {
     if (depth_ > max_deep) return as_it_is(e, around);
     ++depth_;

@@ -227,8 +227,8 @@ class Normaliser {
     return f;
   }
 
-  // A function may refer to itself by its name. The type of None may be known only from the annotation, and a size may be
-  // unknown only there.
+  // A function may refer to itself by its name. The type of None may be known only from the annotation, and a size may
+  // be unknown only there.
   static bool needs_name(const std::pair<VarRef, Expr>& binding) {
     const auto& [var, value] = binding;
     const Call* call = as<Call>(value);
