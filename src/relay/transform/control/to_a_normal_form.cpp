@@ -30,7 +30,8 @@ namespace {
 
 class Normaliser {
  public:
-  Normaliser(const FunctionRef& f, const Effects* effects) : f_(f), owners_(f->body, effects, Sharing::Strict) {}
+  Normaliser(const FunctionRef& f, const Effects* effects, Forgetting forgetting)
+      : f_(f), owners_(f->body, effects, Sharing::Strict), forgetting_(forgetting) {}
 
   FunctionRef run() {
     work_.push_back({Item::Close, nullptr, 0, nullptr});
@@ -165,7 +166,7 @@ class Normaliser {
   void bind_let(const Let& let) {
     const Expr name = name_of(let.value), variable = name_of(let.var);
     if (name == variable) return;
-    if (!forgets_sizes(*let.var, let.value)) return give_name(let.var.get(), name);
+    if (!forgets(*let.var, let.value)) return give_name(let.var.get(), name);
     open_.back().bindings.emplace_back(as_var(variable), name);
   }
 
@@ -229,11 +230,14 @@ class Normaliser {
 
   // A function may refer to itself by its name. The type of None may be known only from the annotation, and a size may
   // be unknown only there.
-  static bool needs_name(const std::pair<VarRef, Expr>& binding) {
+  bool needs_name(const std::pair<VarRef, Expr>& binding) const {
     const auto& [var, value] = binding;
     const Call* call = as<Call>(value);
     return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee)) ||
-           forgets_sizes(*var, value);
+           forgets(*var, value);
+  }
+  bool forgets(const Var& var, const Expr& value) const {
+    return forgetting_ == Forgetting::Kept && forgets_sizes(var, value);
   }
   // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
   // is the result.
@@ -256,6 +260,7 @@ class Normaliser {
 
   const FunctionRef& f_;
   const Owners owners_;
+  const Forgetting forgetting_;
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
   std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them
@@ -266,14 +271,16 @@ class Normaliser {
 
 }  // namespace
 
-FunctionRef a_normal_form(const FunctionRef& f) { return is_closed(f) ? f : Normaliser(f, nullptr).run(); }
+FunctionRef a_normal_form(const FunctionRef& f, Forgetting forgetting) {
+  return is_closed(f) ? f : Normaliser(f, nullptr, forgetting).run();
+}
 
 Result<Module> to_a_normal_form(const Module& module, PassContext&) {
   Effects effects(module);
   return for_each_function(module, [&](const FunctionRef& f) {
     if (is_closed(f)) return f;
     effects.look_at(f);
-    return Normaliser(f, &effects).run();
+    return Normaliser(f, &effects, Forgetting::Kept).run();
   });
 }
 
