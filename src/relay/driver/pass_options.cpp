@@ -1,7 +1,7 @@
 #include "relay/driver/pass_options.h"
 
 #include "relay/lower/group/cost.h"
-#include "relay/machine/instruction.h"
+#include "relay/machine/rates.h"
 
 namespace relay::driver {
 
@@ -21,10 +21,9 @@ static const char* faster_bytes(const TargetDesc& target) {
 std::string precision_note(const Options& options) {
   const TargetDesc& target = options.lower.target;
   if (options.passes.precision != Precision::BFloat16 || target.blocks.threads > 0) return "";
-  const double floats = target.fma_per_cycle * static_cast<double>(lower::float_lanes(target));
   for (const machine::Registers registers : {machine::Registers::Tile, machine::Registers::Vector})
-    if (machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers)
-            .multiply_adds_per_cycle() > lower::surely_more * floats)
+    if (machine::relative_rate(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers) >
+        lower::surely_more)
       return "";
   return "the target multiplies bfloat16 no faster than float32: kernels convert numbers and round results, which may "
          "take longer than float32; --precision auto only shortens weights";
@@ -33,9 +32,8 @@ std::string precision_note(const Options& options) {
 std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   std::map<std::string, ir::AttrValue> out = pipeline_of(options.passes).options;
   const TargetDesc& target = options.lower.target;
-  const machine::RatedInstruction pairs =
-      machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32());
-  const double products = pairs.instruction ? pairs.instruction->products * pairs.per_cycle : 0;
+  const double products =
+      machine::products_per_cycle(machine::fastest_instruction(target, DType::int16(), DType::int16(), DType::int32()));
   const machine::Instruction* tiles =
       machine::fastest_instruction(target, DType::uint8(), DType::uint8(), DType::int32(), machine::Registers::Tile)
           .instruction;

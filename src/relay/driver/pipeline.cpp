@@ -32,7 +32,7 @@ static const LevelledPass steps[] = {
     // Padding before a convolution becomes its own, and the data are not copied: a face detector of TFLite with 43 such
     // copies takes 0.83 to 0.92 of the time, ResNet50V2 of Keras 1.00 (Intel Xeon, CPU time of one thread).
     {"fold_explicit_padding", 2},
-    {"recognise_norms", 2},        // layer normalisations are one kernel, before their sums may become short
+    {"recognise_norms", 2},        // normalisations are one kernel, before their sums may become short
     {"remove_dense_reshapes", 2},  // so are dense layers of several axes with what follows them
     {"to_mixed_precision", 0, Mode::Inference, {Precision::BFloat16, Precision::Float16}},
     {"rows_of_pixels", 1, Mode::Inference},                // the first convolution of a network in bfloat16

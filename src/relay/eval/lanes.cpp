@@ -164,6 +164,12 @@ void load_as(const S* base, Operand lanes, Operand mask, T* out, int n) {
   }
 }
 
+// A byte, of which any except 0 is true: arrays that Relay did not make may have others than 1.
+struct Bool {
+  uint8_t byte;
+  operator int64_t() const { return byte != 0; }
+};
+
 struct BFloat {
   uint16_t bits;
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
@@ -176,7 +182,7 @@ void with_storage(DType t, F f) {
   if (t == DType::float64()) return f(static_cast<double*>(nullptr));
   if (t == DType::float16()) return f(static_cast<_Float16*>(nullptr));
   if (t == DType::bfloat16()) return f(static_cast<BFloat*>(nullptr));
-  if (t.is_bool()) return f(static_cast<uint8_t*>(nullptr));
+  if (t.is_bool()) return f(static_cast<Bool*>(nullptr));
   bool is_signed = t.code == DType::Code::Int;
   switch (t.bits) {
     case 8: return is_signed ? f(static_cast<int8_t*>(nullptr)) : f(static_cast<uint8_t*>(nullptr));
@@ -289,7 +295,7 @@ void load_lanes(const Tensor& tensor, Operand lanes, int64_t uniform, Operand ma
     const S* base = static_cast<const S*>(tensor.data()) + uniform;
     if constexpr (std::is_same_v<S, double>)
       load_as(base, lanes, mask, static_cast<double*>(out), n);
-    else if constexpr (std::is_integral_v<S>)
+    else if constexpr (std::is_integral_v<S> || std::is_same_v<S, Bool>)
       load_as(base, lanes, mask, static_cast<int64_t*>(out), n);
     else
       load_as(base, lanes, mask, static_cast<float*>(out), n);
@@ -304,6 +310,8 @@ void store_lanes(Tensor* destination, int64_t begin, Operand value, int n) {
       map1<double>(value, to, n, [](double x) { return x; });
     } else if constexpr (std::is_integral_v<S>) {
       map1<int64_t>(value, to, n, [](int64_t x) { return static_cast<S>(x); });
+    } else if constexpr (std::is_same_v<S, Bool>) {
+      map1<int64_t>(value, to, n, [](int64_t x) { return Bool{x != 0}; });
     } else if constexpr (std::is_same_v<S, BFloat>) {
       map1<float>(value, to, n,
                   [](float x) { return BFloat{static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16)}; });

@@ -133,4 +133,11 @@ ir::Expr replace(const Groups& groups, const ir::Expr& root,
   return *done.find(root.get());
 }
 
+FunctionRef replace_in(const FunctionRef& f, const Pattern& pattern, function_ref<bool(const Group&)> accept,
+                       function_ref<ir::Expr(const Group&, const NodeMap<ir::Expr>& done)> make) {
+  Matcher matcher(pattern);
+  const Groups groups(matcher, f, accept);
+  return groups.empty() ? f : FunctionRef(as<Function>(replace(groups, f, make)));
+}
+
 }  // namespace relay::pattern

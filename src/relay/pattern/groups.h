@@ -38,4 +38,8 @@ class Groups {
 ir::Expr replace(const Groups& groups, const ir::Expr& root,
                  function_ref<ir::Expr(const Group&, const ir::NodeMap<ir::Expr>& done)> make);
 
+// The function with the matches of a pattern replaced that `accept` takes; the function itself if there is none.
+ir::FunctionRef replace_in(const ir::FunctionRef& f, const Pattern& pattern, function_ref<bool(const Group&)> accept,
+                           function_ref<ir::Expr(const Group&, const ir::NodeMap<ir::Expr>& done)> make);
+
 }  // namespace relay::pattern

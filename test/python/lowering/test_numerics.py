@@ -5,6 +5,7 @@ Values hold on any processor, with features masked off too; which form is chosen
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -120,6 +121,22 @@ def test_denormals_count_as_zero(model):
     x = data() * np.float32(1e-40)
     assert x.max() > 0 and not (np.abs(x) >= np.finfo("f").tiny).any()
     assert not np.signbit(model(x)).any() and (model(x).view("u4") == 0).all()
+
+
+@pytest.mark.parametrize(
+    "dtype, tiny", [("float32", 1e-40), ("float64", 5e-324), ("float16", 6e-8), ("bfloat16", 1e-40)]
+)
+@pytest.mark.parametrize("numerics", ["fp32", "ieee"])
+def test_the_sign_of_a_subnormal_number_is_one(dtype, tiny, numerics):
+    x = np.array([tiny, -tiny, 0.0, -0.0, np.nan, np.inf, -np.inf, 3, -3] * 5).astype(
+        ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    )
+    module = relay.module(relay.op.sign(relay.var("x", shape=x.shape, dtype=dtype)))
+    want = np.array([1, -1, 0.0, -0.0, np.nan, 1, -1, 1, -1] * 5)
+    for found in (relay.evaluate(module, [x]), relay.compile(module, numerics=numerics)(x)):
+        found = np.asarray(found).astype("float64")
+        np.testing.assert_array_equal(found, want)
+        assert (np.signbit(found) == np.signbit(want))[~np.isnan(want)].all()
 
 
 class TestSubnormalNumbers:

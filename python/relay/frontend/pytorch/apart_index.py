@@ -3,6 +3,8 @@ in their place."""
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 aten = torch.ops.aten
@@ -128,6 +130,8 @@ def _median(data, dim, keepdim=False):
 
 
 def _median_of_all(data):
+    if data.numel() == 0 and data.is_floating_point():
+        return data.new_full((), math.nan)
     return _median(data.reshape(-1), 0)[0]
 
 

@@ -378,6 +378,12 @@ def empty(val) -> Expr | None:
     return op.full(number(0, dtype_name(_real(val.dtype))), shape=[*(size(one) for one in val.shape), *parts])
 
 
+def checks_sizes(convert):
+    """Marks a converter that is called even if its result has no elements, because it refuses some sizes."""
+    convert.checks_sizes = True
+    return convert
+
+
 def constant(tensor: torch.Tensor, shared: bool = False) -> Expr:
     """Returns a constant with a copy of the elements, or with the tensor's own memory if `shared` is set and it is
     row-major. For complex numbers, the parts are a last axis."""

@@ -288,7 +288,8 @@ class Graph:
                 raise Refused(
                     "complex numbers", help="write this part with the real and imaginary parts as real tensors"
                 )
-            made = convert(Conversion(node, self.values, self.sizes)) if made is None else made
+            if made is None or hasattr(convert, "checks_sizes"):
+                made = convert(Conversion(node, self.values, self.sizes))
             module = IRModule(self.functions) if self.functions else None
             for one in made if isinstance(made, list) else [made]:
                 if one is not None:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 
 from ... import op
-from .conversion import Conversion, cast, dtype_name, exact_type, number, number_of_size, of_vectors
+from .conversion import (
+    Conversion,
+    Refused,
+    cast,
+    checks_sizes,
+    dtype_name,
+    exact_type,
+    number,
+    number_of_size,
+    of_vectors,
+)
 
 
 def _kept(c: Conversion) -> bool:
@@ -26,8 +36,35 @@ def reduce(function, dtype: str | None = None):
     return convert
 
 
+def _not_empty(c: Conversion, data, axes: list[int]):
+    """Returns the data, whose axes must have an element, as PyTorch requires. Sizes that vary are checked later."""
+    for axis in axes:
+        extent = c.shape("self")[axis]
+        if not isinstance(extent, int):
+            data = op.annotation.bounded(data, axis=axis, least=1)
+        elif extent == 0:
+            raise Refused(
+                f"it reduces axis {axis} of a tensor of sizes {c.shape('self')}, which has no elements; PyTorch "
+                "refuses it too",
+                help="give the axis at least one element, or leave the reduction out for empty tensors",
+            )
+    return data
+
+
+def extreme(function):
+    """Imports a maximum or a minimum along `dim` (all axes if the form has none)."""
+
+    @checks_sizes
+    def convert(c):
+        data = _not_empty(c, c.as_("self"), _axes(c) if c.rank("self") else [])
+        return function(data, axis=_axes(c), keepdims=_kept(c)) if c.rank("self") else data
+
+    return convert
+
+
 def _place(c: Conversion, function, **how):
-    """Returns the position of the greatest or least element, or of the first NaN if there is one."""
+    """Returns the position of the greatest or least element, or of the first NaN if there is one. `function` refuses
+    axes without elements."""
     return first_greatest(c("self"), dtype_name(c.val("self").dtype), function, **how)
 
 
@@ -41,6 +78,7 @@ def first_greatest(data, dtype: str, function=op.argmax, **how):
 
 
 def arg(function):
+    @checks_sizes
     def convert(c):
         if c.rank("self") == 0:
             return number(0, "int64")
@@ -52,11 +90,12 @@ def arg(function):
 def value_and_place(function, place):
     """Imports max.dim: the values and their positions."""
 
+    @checks_sizes
     def convert(c):
         if c.rank("self") == 0:
             return [c("self"), number(0, "int64")]
         how = {"axis": [c.axis()], "keepdims": _kept(c)}
-        return [function(c("self"), **how), _place(c, place, **how)]
+        return [function(_not_empty(c, c("self"), [c.axis()]), **how), _place(c, place, **how)]
 
     return convert
 
@@ -142,13 +181,17 @@ def _powers(c: Conversion, data, order: float, dtype: str, **how):
     return op.power(total, number(1 / order, dtype))
 
 
+@checks_sizes
 @of_vectors("self")
 def vector_norm(c: Conversion):
     axes = [0] if c._lifted else c.axes()
     dtype, order, shape = exact_type(c.dtype), float(c("ord")), c.shape("self")  # powers are larger than the norm
+    data = c.as_("self", dtype)
+    if order < 0 or order == math.inf:
+        data = _not_empty(c, data, axes)
     if order != 0 and all(shape[axis] == 1 for axis in axes):
         order = 1.0  # as PyTorch: the power of one small or large number is 0 or infinite
-    return cast(_powers(c, c.as_("self", dtype), order, dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
+    return cast(_powers(c, data, order, dtype, axis=axes, keepdims=_kept(c)), dtype, c.dtype)
 
 
 def cdist(c: Conversion):
@@ -156,7 +199,10 @@ def cdist(c: Conversion):
     rank, dtype = c.rank("x1"), exact_type(c.dtype)
     first, second = c.as_("x1", dtype), c.as_("x2", dtype)
     apart = op.subtract(op.expand_dims(first, axis=rank - 1), op.expand_dims(second, axis=rank - 2))
-    return cast(_powers(c, apart, float(c("p")), dtype, axis=[rank], keepdims=False), dtype, c.dtype)
+    found = _powers(c, apart, float(c("p")), dtype, axis=[rank], keepdims=False)
+    return cast(
+        op.maximum(found, number(0, dtype)) if c("p") == math.inf else found, dtype, c.dtype
+    )  # of empty rows, 0
 
 
 def variance_and_mean(c: Conversion):

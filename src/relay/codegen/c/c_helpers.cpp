@@ -16,13 +16,17 @@ static std::string suffix(DType t) {
   return format("{}{}", code, t.bits);
 }
 
+static void replace_all(std::string& text, const std::string& mark, const std::string& value) {
+  for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), value);
+}
+
 // `text` with $T, $U, $R, $W and $f replaced (dialect.h).
 std::string CHelpers::filled(std::string text, DType t, const std::string& result) const {
   const std::string type = dialect_.value_type(t), wide = dialect_.integer(false, std::max<int>(t.bits, 32));
   const std::string end = t == DType::float64() ? "" : dialect_.float_end;
   const std::string bits = format("{}", t.bits);
   for (const auto& [mark, value] : {std::pair{"$T", type}, {"$U", wide}, {"$f", end}, {"$R", result}, {"$W", bits}})
-    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, 2, value);
+    replace_all(text, mark, value);
   return text;
 }
 
@@ -42,7 +46,9 @@ std::string CHelpers::binary(BinaryOp op, DType t) {
 
 std::string CHelpers::unary(UnaryOp op, DType t) {
   const std::string name = format("relay_{}_{}", scalar::name(op), suffix(t));
-  return add(name, filled(dialect_.function("$T", name, "$T", {"a"}, format(" {} ", dialect_.unary_body(op, t))), t));
+  std::string body = dialect_.unary_body(op, t);
+  if (t.is_float()) replace_all(body, "$B", bits_of(t));
+  return add(name, filled(dialect_.function("$T", name, "$T", {"a"}, format(" {} ", body)), t));
 }
 
 std::string CHelpers::to_integer(DType t, DType from) {
@@ -54,7 +60,7 @@ std::string CHelpers::to_integer(DType t, DType from) {
   for (const auto& [mark, value] : {std::pair{"$L", std::string(is_signed ? dialect_.least[at] : "0")},
                                     {"$G", is_signed ? dialect_.greatest[at] : dialect_.unsigned_greatest[at]},
                                     {"$E", format("{}", is_signed ? t.bits - 1 : t.bits)}})
-    for (size_t from_here; (from_here = body.find(mark)) != std::string::npos;) body.replace(from_here, 2, value);
+    replace_all(body, mark, value);
   const bool lines = body[0] == '\n';
   return add(name, filled(dialect_.function("$R", name, "$T", {"v"}, lines ? body : format(" {} ", body)), taken,
                           dialect_.value_type(t)));

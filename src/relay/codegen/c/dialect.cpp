@@ -103,7 +103,7 @@ static const char* c_binary_body(BinaryOp op, DType t) {
 }
 
 static const char* c_unary_body(UnaryOp op, DType t) {
-  return t.is_float()                 ? "return isnan(a) ? a : a > 0 ? 1 : a < 0 ? -1 : a;"
+  return t.is_float()                 ? "return isnan(a) || $B(a) << 1 == 0 ? a : $B(a) >> ($W - 1) ? -1 : 1;"
          : op == UnaryOp::Abs         ? "return a < 0 ? ($T)(0 - ($U)a) : a;"
          : t.code == DType::Code::Int ? "return ($T)((a > 0) - (a < 0));"
                                       : "return ($T)(a != 0);";

@@ -56,7 +56,8 @@ struct Dialect {
   const char* to_integer;
   // The body for a binary operation on `a` and `b`, by the type of its operands; null if the language lacks it.
   const char* (*binary_body)(scalar::BinaryOp op, DType t);
-  // The body for Sign, and for Abs of integers.
+  // The body for Sign, and for Abs of integers. $B: the function that returns the bits of a float. Sign reads them
+  // because a comparison may count subnormal numbers as zero.
   const char* (*unary_body)(scalar::UnaryOp op, DType t);
 
   const char* integer(bool is_signed, int bits) const {

@@ -69,7 +69,9 @@ static const char* wgsl_binary_body(BinaryOp op, DType t) {
 }
 
 static const char* wgsl_unary_body(UnaryOp op, DType t) {
-  if (t.is_float()) return "return select(select(a, -1.0, a < 0.0), 1.0, a > 0.0);";
+  if (t.is_float())
+    return "let b = $B(a); "
+           "return select(select(1.0, -1.0, b >> 31u == 1u), a, (b & 0x7fffffffu) - 1u >= 0x7f800000u);";
   if (op == UnaryOp::Abs) return "return abs(a);";
   return t.code == DType::Code::Int ? "return sign(a);" : "return min(a, 1u);";
 }

@@ -177,6 +177,19 @@ Value* Values::iota(Type* element, int lanes, int64_t stride) const {
   return llvm::ConstantVector::get(steps);
 }
 
+// NaN and zeros are unchanged. A comparison may count subnormal numbers as zero, so the bits decide: those of the
+// magnitudes of other numbers are from 1 to those of infinity.
+Value* Values::float_sign(Value* v) {
+  const unsigned bits = v->getType()->getScalarSizeInBits();
+  Type* integer = like(v, b.getIntNTy(bits));
+  const llvm::APInt infinity = llvm::APFloat::getInf(v->getType()->getScalarType()->getFltSemantics()).bitcastToAPInt();
+  Value* magnitude =
+      b.CreateAnd(b.CreateBitCast(v, integer), ConstantInt::get(integer, llvm::APInt::getSignedMaxValue(bits)));
+  Value* is_other = b.CreateICmpULT(b.CreateSub(magnitude, int_like(integer, 1)), ConstantInt::get(integer, infinity));
+  Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, ConstantFP::get(v->getType(), 1.0), v);
+  return b.CreateSelect(is_other, one, v);
+}
+
 Value* Values::unary(UnaryOp op, Value* a, DType t) {
   Type* type = a->getType();
   auto intrinsic = [&](ID id) -> Value* { return b.CreateUnaryIntrinsic(id, a); };
@@ -190,10 +203,7 @@ Value* Values::unary(UnaryOp op, Value* a, DType t) {
       if (real) return intrinsic(llvm::Intrinsic::fabs);
       return is_signed(t) ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b.getFalse()) : a;
     case UnaryOp::Sign:
-      if (real) {  // NaN and zeros are unchanged
-        Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, ConstantFP::get(type, 1.0), a);
-        return b.CreateSelect(b.CreateFCmpONE(a, zero), one, a);
-      }
+      if (real) return float_sign(a);
       if (!is_signed(t)) return b.CreateZExt(b.CreateICmpNE(a, zero), type);
       return b.CreateSub(b.CreateZExt(b.CreateICmpSGT(a, zero), type), b.CreateZExt(b.CreateICmpSLT(a, zero), type));
     case UnaryOp::Sqrt: return round16(intrinsic(llvm::Intrinsic::sqrt), t);

@@ -39,6 +39,7 @@ class Values {
   llvm::Value* float_to_int(llvm::Value* v, DType from, DType to);
   llvm::Value* rounded_to_byte(llvm::Value* v, DType from, DType to);
   llvm::Type* like(llvm::Value* v, llvm::Type* element) const;
+  llvm::Value* float_sign(llvm::Value* v);
   llvm::Value* float_minmax(bool max, llvm::Value* a, llvm::Value* b);
   llvm::Value* lane_quotient(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* long_quotient(llvm::Value* a, llvm::Value* b);

@@ -57,15 +57,12 @@ struct Layer {
 Result<Module> remove_dense_reshapes(const Module& module, PassContext& context) {
   const Layer layer;
   return for_each_function(module, [&](const FunctionRef& f) {
-    pattern::Matcher matcher(layer.root);
-    const pattern::Groups groups(matcher, f,
-                                 [&](const pattern::Group& group) { return layer.accepts(group.match, group.root); });
-    if (groups.empty()) return f;
-    const Expr result = pattern::replace(groups, f, [&](const pattern::Group& group, const NodeMap<Expr>& done) {
-      ++context.applied["a dense layer between reshapes becomes one of all axes"];
-      return layer.layer(group, done);
-    });
-    return FunctionRef(as<Function>(result));
+    return pattern::replace_in(
+        f, layer.root, [&](const pattern::Group& group) { return layer.accepts(group.match, group.root); },
+        [&](const pattern::Group& group, const NodeMap<Expr>& done) {
+          ++context.applied["a dense layer between reshapes becomes one of all axes"];
+          return layer.layer(group, done);
+        });
   });
 }
 

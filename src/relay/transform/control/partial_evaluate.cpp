@@ -10,6 +10,10 @@
 // as a whole. A reference that nothing else has seen is only an entry of the store; it is created when something sees
 // it, and before an undecided branch.
 //
+// Sizes may be known in an unfolded function where its parameter's is `?`. Where the program needs values of one type
+// all the same, their variables keep the type with `?`: results of branches, clauses and functions, contents of
+// references, fields of data values. If that does not suffice, @main remains as it is, with a warning.
+//
 // Termination: calls of a recursive function with only residual arguments, under an undecided condition, are not
 // unfolded. Others are unfolded up to partial_evaluate.fuel (10000) calls in all, and up to 200 nested calls of one
 // function under such conditions. Calls that remain for lack of fuel produce a warning. Operators are evaluated if all
@@ -25,6 +29,7 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/effects.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/control/to_a_normal_form.h"
 #include "relay/transform/copy.h"
 #include "relay/transform/gradient/reverse_mode.h"
@@ -69,6 +74,7 @@ struct Frame {
 
 struct Cell {
   Partial value;  // empty: unknown
+  Type type;      // of the value, if it has a size `?`
   Expr created;   // the reference, once something else may see it
   bool is_being_created = false;
 };
@@ -76,12 +82,7 @@ struct Cell {
 bool mentions_sizes(const Type& type) {
   if (const TensorType* t = as<TensorType>(type))
     return std::any_of(t->shape.begin(), t->shape.end(), [](const Dim& d) { return !scalar::is_int(d); });
-  if (const TupleType* t = as<TupleType>(type)) return std::any_of(t->fields.begin(), t->fields.end(), mentions_sizes);
-  if (const RefType* t = as<RefType>(type)) return mentions_sizes(t->value);
-  if (const FuncType* t = as<FuncType>(type))
-    return mentions_sizes(t->result) || std::any_of(t->args.begin(), t->args.end(), mentions_sizes);
-  const TypeCall* t = as<TypeCall>(type);
-  return t && std::any_of(t->args.begin(), t->args.end(), mentions_sizes);
+  return std::ranges::any_of(types_inside(type), mentions_sizes);
 }
 
 class PartialEvaluator {
@@ -100,6 +101,7 @@ class PartialEvaluator {
     return function(f->params, out.around(result), f->result_type, f->type_params, f->attrs, f->span);
   }
 
+  bool knows_more_sizes = false;        // a function with sizes `?` is unfolded
   bool abandoned = false;               // a program too deep to be copied out of a generic function
   std::map<std::string, int64_t> left;  // calls that were not unfolded for lack of fuel, by function
 
@@ -125,6 +127,45 @@ class PartialEvaluator {
     return type;
   }
 
+  // A type that has a size `?`, as it is outside of the function that has it: with `?` for the sizes that it is generic
+  // in. Null for others.
+  static Type open_type(const Type& type, const Env& env) {
+    const Type known = substituted(type, env);
+    if (!has_unknown_size(known)) return nullptr;
+    return is_generic(env) ? with_unknown_sizes(known) : known;
+  }
+  // The type of a value or a parameter there; null if it is to be inferred, because it mentions sizes that are known.
+  static Type outer_type(const Type& type, const Env& env) {
+    const Type known = substituted(type, env);
+    return mentions_sizes(known) ? open_type(known, env) : known;
+  }
+  static Type with_unknown_sizes(const Type& type) {
+    auto all = [](Types types) {
+      for (Type& t : types) t = with_unknown_sizes(t);
+      return types;
+    };
+    if (const TensorType* t = as<TensorType>(type)) {
+      Dims shape = t->shape;
+      for (Dim& d : shape)
+        if (!scalar::is_int(d)) d = scalar::any_dim();
+      return tensor_type(std::move(shape), t->dtype);
+    }
+    if (const TupleType* t = as<TupleType>(type)) return tuple_type(all(t->fields));
+    if (const RefType* t = as<RefType>(type)) return Type(new RefType(with_unknown_sizes(t->value)));
+    if (const TypeCall* t = as<TypeCall>(type)) return Type(new TypeCall(t->callee, all(t->args)));
+    if (const FuncType* t = as<FuncType>(type))
+      return func_type(all(t->args), with_unknown_sizes(t->result), t->type_vars);
+    return type;
+  }
+  // The operand with this type if it is set, which may know fewer sizes than the operand's.
+  static Expr with_type(Expr operand, const Type& type, Lets& out) {
+    const Var* v = as<Var>(operand);
+    if (!type || (v && v->annotation && equal(v->annotation, type))) return operand;
+    const VarRef bound = var(v ? v->name : "v", type, operand->span);
+    out.push({bound, std::move(operand)});
+    return bound;
+  }
+
   // The value as an operand of the new program.
   Expr residual(const Partial& p, Lets& out) {
     if (p.residual) return p.residual;
@@ -140,7 +181,7 @@ class PartialEvaluator {
     return made;
   }
   Expr data(const Known& k, Lets& out) {
-    const VarRef v = var("d", mentions_sizes(k.type) ? nullptr : k.type, k.constant->span);
+    const VarRef v = var("d", k.type, k.constant->span);
     out.push({v, call(k.constant, residuals(k.parts, out))});
     return v;
   }
@@ -156,7 +197,7 @@ class PartialEvaluator {
       abandoned = true;
       return tuple({});
     }
-    const Expr held = residual(store_[place].value, out);
+    const Expr held = with_type(residual(store_[place].value, out), store_[place].type, out);
     Cell& cell = store_[place];
     cell.is_being_created = false;
     return cell.created = out.bind("r", Expr(new RefCreate(held)));
@@ -199,12 +240,12 @@ class PartialEvaluator {
     if (k.self) env->values[k.self.get()] = {name, nullptr};
     std::vector<VarRef> params;
     for (const VarRef& p : k.function->params) {
-      Type type = substituted(p->type ? p->type : p->annotation, k.env);
-      if (is_generic(k.env) && mentions_sizes(type)) type = nullptr;
-      params.push_back(var(p->name, type, p->span));
+      const Type& type = p->type ? p->type : p->annotation;
+      params.push_back(var(p->name, is_generic(k.env) ? outer_type(type, k.env) : substituted(type, k.env), p->span));
       env->values[p.get()] = {params.back(), nullptr};
     }
-    const Expr made = function(std::move(params), scope(k.function->body, env), nullptr, k.function->type_params,
+    const Type result = open_type(k.function->body->type, k.env);
+    const Expr made = function(std::move(params), scope(k.function->body, env, result), result, k.function->type_params,
                                k.function->attrs, k.function->span);
     out.push({name, made});
     return name;
@@ -225,8 +266,9 @@ class PartialEvaluator {
     kept_.push_back(s.result);  // its address is a key as long as the frame exists
     return lookup(s.result, env);
   }
-  // A branch, a clause or a function's body, which may or may not run: its bindings stay in it.
-  Expr scope(const Expr& e, const Env& around) {
+  // A branch, a clause or a function's body, which may or may not run: its bindings stay in it. `type`: the result's,
+  // if it has a size `?`.
+  Expr scope(const Expr& e, const Env& around, const Type& type) {
     if (depth_ > max_deep) return as_it_is(e, around);
     ++depth_;
     ++undecided_;
@@ -235,7 +277,7 @@ class PartialEvaluator {
     Lets inner;
     Env env = std::make_shared<Frame>();
     env->parent = around;
-    const Expr result = residual(body(e, env, inner), inner);
+    const Expr result = with_type(residual(body(e, env, inner), inner), type, inner);
     store_ = before;
     open_.pop_back();
     --undecided_;
@@ -263,7 +305,8 @@ class PartialEvaluator {
         return bound(name, get(residual(of, out), item->index, e->span), out);
       }
       case ExprKind::RefCreate:
-        store_.push_back({lookup(as<RefCreate>(e)->value, env), nullptr, false});
+        store_.push_back(
+            {lookup(as<RefCreate>(e)->value, env), open_type(as<RefCreate>(e)->value->type, env), nullptr});
         return known({.kind = Known::Reference, .place = store_.size() - 1});
       case ExprKind::RefRead: return read(lookup(as<RefRead>(e)->ref, env), name, out);
       case ExprKind::RefWrite:
@@ -308,7 +351,8 @@ class PartialEvaluator {
     }
     create_seen({&e.then_branch, &e.else_branch}, env, out);
     const Expr c = residual(condition, out);
-    const Expr made = if_(c, scope(e.then_branch, env), scope(e.else_branch, env), e.span);
+    const Type type = open_type(e.type, env);
+    const Expr made = if_(c, scope(e.then_branch, env, type), scope(e.else_branch, env, type), e.span);
     forget();
     return bound(name, made, out);
   }
@@ -348,7 +392,7 @@ class PartialEvaluator {
       Env inner = std::make_shared<Frame>();
       inner->parent = env;
       const Pattern p = renamed(clause.pattern, *inner);
-      clauses.push_back({p, scope(clause.body, inner)});
+      clauses.push_back({p, scope(clause.body, inner, open_type(e.type, env))});
     }
     Ref<Match> made(new Match(of, std::move(clauses), e.complete));
     made->span = e.span;
@@ -372,7 +416,7 @@ class PartialEvaluator {
     if (const Op* op = as<Op>(e.callee)) return operation(*op, e, std::move(args), name, out);
     if (as<Constructor>(e.callee))
       return known(
-          {.kind = Known::Data, .constant = e.callee, .parts = std::move(args), .type = substituted(whole->type, env)});
+          {.kind = Known::Data, .constant = e.callee, .parts = std::move(args), .type = outer_type(whole->type, env)});
     if (const GlobalVar* g = as<GlobalVar>(e.callee)) {
       std::map<std::string, FunctionRef>::const_iterator f = normal_.find(g->name);
       if (f != normal_.end() && is_open(f->second) && may_unfold(f->second.get(), g->name, args))
@@ -436,6 +480,7 @@ class PartialEvaluator {
     for (size_t i = 0; i < args.size(); ++i) inner->values[f->params[i].get()] = args[i];
     inner->types = types_of_call(*f, e, env);
     inner->is_generic = !f->type_params.empty() || mentions_sizes(f->type);
+    knows_more_sizes |= has_unknown_size(f->type);
     const Partial result = body(f->body, inner, out);
     --active_[f.get()];
     --depth_;
@@ -462,18 +507,9 @@ class PartialEvaluator {
       return;
     }
     if (generic->kind != used->kind) return;
-    const Types inner = parts_of(generic), others = parts_of(used);
+    const Types inner = types_inside(generic), others = types_inside(used);
     for (size_t i = 0; i < inner.size() && i < others.size(); ++i) bind_types(inner[i], others[i], vars, out);
   }
-  static Types parts_of(const Type& type) {
-    if (const TupleType* tuple = as<TupleType>(type)) return tuple->fields;
-    if (const TypeCall* call = as<TypeCall>(type)) return call->args;
-    if (const RefType* reference = as<RefType>(type)) return {reference->value};
-    Types out;
-    if (const FuncType* f = as<FuncType>(type)) out = f->args, out.push_back(f->result);
-    return out;
-  }
-
   static constexpr int max_deep = 500;  // nested functions, branches and clauses
 
   std::map<std::string, FunctionRef> normal_;
@@ -514,7 +550,17 @@ Result<Module> partial_evaluate(const Module& module, PassContext& context) {
   Module made = module;
   made.functions[ir::main_function] = main;
   PassContext inner;
-  return run_passes(made, {"dead_code", "remove_unused_functions"}, inner);
+  Result<Module> result = run_passes(made, {"dead_code", "remove_unused_functions"}, inner);
+  if (result || !evaluator.knows_more_sizes) return result;
+  context.warnings.report(
+      {DiagnosticKind::limit_exceeded,
+       "@main is unchanged: a part of it, which may never run, is wrong for the sizes that are known",
+       main->span,
+       {},
+       {result.errors()[0].message},
+       "let the parameters of its functions have shape variables, or leave out partial_evaluate",
+       Severity::Warning});
+  return module;
 }
 
 }  // namespace relay::transform

@@ -12,22 +12,12 @@
 
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/pass.h"
 
 namespace relay::transform {
 
 using namespace ir;
-
-namespace {
-
-bool has_unknown_size(const Type& type) {
-  if (const TupleType* tuple = as<TupleType>(type))
-    return std::any_of(tuple->fields.begin(), tuple->fields.end(), has_unknown_size);
-  const TensorType* t = as<TensorType>(type);
-  return t && std::any_of(t->shape.begin(), t->shape.end(), scalar::is_any);
-}
-
-}  // namespace
 
 Result<Module> size_results(const Module& module, PassContext&) {
   return for_each_function(module, [](const FunctionRef& f) {

@@ -17,6 +17,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/owners.h"
 #include "relay/transform/pass.h"
@@ -29,7 +30,8 @@ namespace {
 
 class Normaliser {
  public:
-  Normaliser(const FunctionRef& f, const Effects* effects) : f_(f), owners_(f->body, effects, Sharing::Strict) {}
+  Normaliser(const FunctionRef& f, const Effects* effects, Forgetting forgetting)
+      : f_(f), owners_(f->body, effects, Sharing::Strict), forgetting_(forgetting) {}
 
   FunctionRef run() {
     work_.push_back({Item::Close, nullptr, 0, nullptr});
@@ -162,8 +164,10 @@ class Normaliser {
   }
 
   void bind_let(const Let& let) {
-    Expr name = name_of(let.value);
-    if (name != let.var) give_name(let.var.get(), name);
+    const Expr name = name_of(let.value), variable = name_of(let.var);
+    if (name == variable) return;
+    if (!forgets(*let.var, let.value)) return give_name(let.var.get(), name);
+    open_.back().bindings.emplace_back(as_var(variable), name);
   }
 
   void finish(const Expr& e, const VarRef& hint) {
@@ -224,11 +228,16 @@ class Normaliser {
     return f;
   }
 
-  // A function may refer to itself by its name. The type of None may be known only from the annotation.
-  static bool needs_name(const std::pair<VarRef, Expr>& binding) {
+  // A function may refer to itself by its name. The type of None may be known only from the annotation, and a size may
+  // be unknown only there.
+  bool needs_name(const std::pair<VarRef, Expr>& binding) const {
     const auto& [var, value] = binding;
     const Call* call = as<Call>(value);
-    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee));
+    return value->kind == ExprKind::Function || (var->annotation && call && as<Constructor>(call->callee)) ||
+           forgets(*var, value);
+  }
+  bool forgets(const Var& var, const Expr& value) const {
+    return forgetting_ == Forgetting::Kept && forgets_sizes(var, value);
   }
   // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
   // is the result.
@@ -251,6 +260,7 @@ class Normaliser {
 
   const FunctionRef& f_;
   const Owners owners_;
+  const Forgetting forgetting_;
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
   std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them
@@ -261,14 +271,16 @@ class Normaliser {
 
 }  // namespace
 
-FunctionRef a_normal_form(const FunctionRef& f) { return is_closed(f) ? f : Normaliser(f, nullptr).run(); }
+FunctionRef a_normal_form(const FunctionRef& f, Forgetting forgetting) {
+  return is_closed(f) ? f : Normaliser(f, nullptr, forgetting).run();
+}
 
 Result<Module> to_a_normal_form(const Module& module, PassContext&) {
   Effects effects(module);
   return for_each_function(module, [&](const FunctionRef& f) {
     if (is_closed(f)) return f;
     effects.look_at(f);
-    return Normaliser(f, &effects).run();
+    return Normaliser(f, &effects, Forgetting::Kept).run();
   });
 }
 

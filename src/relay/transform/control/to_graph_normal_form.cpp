@@ -4,11 +4,12 @@
 //
 // A let is kept if its value reads, writes or creates references (order matters), if it is a function (recursion refers
 // to its name), if an inner function uses it, because that would recompute it at every call, if it has branches and
-// only some inner scopes use it, because each would get a copy of them, and if its annotation may determine the value's
-// type (`let %none: List[int32] = Nil`).
+// only some inner scopes use it, because each would get a copy of them, if its annotation may determine the value's
+// type (`let %none: List[int32] = Nil`), and if its annotation has a size `?` that the value's type knows.
 #include "relay/transform/control/to_graph_normal_form.h"
 
 #include "relay/ir/rewrite.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/owners.h"
 #include "relay/transform/pass.h"
@@ -43,7 +44,7 @@ static FunctionRef inlined(const FunctionRef& f, const Effects& effects, const N
     const Let* let = as<Let>(e);
     if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
     if (kept.contains(let->var.get()) && !is_operand(let->value)) return;
-    if (annotation_decides(let)) return;
+    if (annotation_decides(let) || forgets_sizes(*let->var, let->value)) return;
     vars_of[let->value.get()].push_back(let->var.get());
     replaced.insert(let->var.get());
   });

@@ -480,7 +480,8 @@ void AdjointModule::finish() {
   while (!wanted_.empty()) {
     const std::string name = std::move(wanted_.back());
     wanted_.pop_back();
-    const FunctionRef f = a_normal_form(FunctionRef(as<Function>(copy(module_.functions.at(name), {}))));
+    const FunctionRef f =
+        a_normal_form(FunctionRef(as<Function>(copy(module_.functions.at(name), {}))), Forgetting::Replaced);
     functions_kept_.push_back(f);
     const VarRef tape = var("tape", tape_type());
     std::vector<VarRef> params{tape};

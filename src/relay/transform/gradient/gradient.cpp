@@ -142,8 +142,8 @@ Result<Module> gradient(const Module& module, PassContext& context) {
   if (!module.functions.count(ir::main_function))
     return refused({}, "the module has no @main to differentiate", "name the function @main");
   RELAY_ASSIGN(Module work, prepared(module));
-  const FunctionRef main(
-      as<Function>(Expr(a_normal_form(FunctionRef(as<Function>(copy(work.functions.at(ir::main_function), {})))))));
+  const FunctionRef main(as<Function>(Expr(
+      a_normal_form(FunctionRef(as<Function>(copy(work.functions.at(ir::main_function), {}))), Forgetting::Replaced))));
   const Type result = as<FuncType>(main->type)->result;
   if (!is_data(result) || !has_floats(result))
     return refused(main->span, format("the result is a {}, which has no gradient", str(result)),

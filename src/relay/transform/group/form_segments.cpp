@@ -19,6 +19,7 @@
 #include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
 #include "relay/transform/algebra/specialise.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/control/to_a_normal_form.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
@@ -270,7 +271,8 @@ class Scope {
     }
     RELAY_RETURN_IF_ERROR(add_segment(members.back()));
     Expr body = result_;
-    if (!out_.empty() && out_.back().first == body && out_.back().second->kind == ExprKind::Call) {
+    if (!out_.empty() && out_.back().first == body && out_.back().second->kind == ExprKind::Call &&
+        !forgets_sizes(*out_.back().first, out_.back().second)) {
       body = out_.back().second;
       out_.pop_back();
     }

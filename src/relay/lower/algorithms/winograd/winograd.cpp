@@ -7,7 +7,7 @@
 #include "relay/lower/group/facts.h"
 #include "relay/lower/group/group.h"
 #include "relay/lower/schedule/nonzero.h"
-#include "relay/machine/instruction.h"
+#include "relay/machine/rates.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::lower {
@@ -194,13 +194,9 @@ double whole_vectors(int64_t outputs, const TargetDesc& t) {
   return static_cast<double>((outputs + lanes - 1) / lanes * lanes);
 }
 
-// Multiply-adds of an instruction relative to those of float32.
-double rate_of(const TargetDesc& t, DType left, DType right, DType sum,
-               machine::Registers registers = machine::Registers::Vector) {
-  return machine::fastest_instruction(t, left, right, sum, registers).multiply_adds_per_cycle() /
-         (t.fma_per_cycle * static_cast<double>(float_lanes(t)));
+double pairs_rate(const TargetDesc& t) {
+  return machine::relative_rate(t, DType::int16(), DType::int16(), DType::int32());
 }
-double pairs_rate(const TargetDesc& t) { return rate_of(t, DType::int16(), DType::int16(), DType::int32()); }
 
 // True if bytes are multiplied in pairs of 16 bits on the machine. Where they have an instruction that is exact for all
 // of them, none was measured.
@@ -221,7 +217,7 @@ double direct_ns(const Convolution& c, const TargetDesc& t) {
       static_cast<double>(c.taps_y * c.taps_x * c.channels * c.height * c.width) * whole_vectors(c.outputs, t);
   double faster = c.on_integers() ? pairs_rate(t) : 1;
   for (const machine::Registers registers : {machine::Registers::Vector, machine::Registers::Tile})
-    faster = std::max(faster, rate_of(t, c.data->dtype, c.weight->dtype, c.sum->dtype, registers));
+    faster = std::max(faster, machine::relative_rate(t, c.data->dtype, c.weight->dtype, c.sum->dtype, registers));
   return read_taps(c) * multiply_adds_ns(t, macs) / (convolution_share * faster);
 }
 

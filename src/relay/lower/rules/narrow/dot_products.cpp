@@ -36,7 +36,7 @@
 #include "relay/lower/group/finite.h"
 #include "relay/lower/rules/narrow/factors.h"
 #include "relay/lower/schedule/schedule_rules.h"
-#include "relay/machine/instruction.h"
+#include "relay/machine/rates.h"
 #include "relay/scalar/short_dot.h"
 #include "relay/scalar/simplify.h"
 
@@ -54,7 +54,6 @@ struct Choice {
   machine::RatedInstruction rated;
   DType data;
   bool data_is_left = true;
-  double products_per_cycle() const { return rated.instruction ? rated.instruction->products * rated.per_cycle : 0; }
 };
 
 // True if an instruction for so many products does not leave too many of them to the last step.
@@ -83,7 +82,7 @@ Choice instruction_for(const TargetDesc& target, DType sum, DType data, DType we
     for (bool data_is_left : {true, false}) {
       const DType left = data_is_left ? form : weight, right = data_is_left ? weight : form;
       const Choice other{machine::fastest_instruction(target, left, right, sum), form, data_is_left};
-      if (other.products_per_cycle() > best.products_per_cycle()) best = other;
+      if (machine::products_per_cycle(other.rated) > machine::products_per_cycle(best.rated)) best = other;
     }
   return best;
 }
@@ -132,7 +131,7 @@ void choose_tiles(const ScheduleDraft& draft, const te::Tensor& r, Form& f) {
   const std::optional<TileShape> shape =
       tile_shape(draft, r, f.data.fact, f.weight.fact, steps.axis, steps.count, tiles.instruction);
   const double lanes = static_cast<double>(draft.lanes(r->dtype)),
-               others = std::max(f.choice.products_per_cycle(), draft.target->fma_per_cycle) * lanes;
+               others = std::max(machine::products_per_cycle(f.choice.rated), draft.target->fma_per_cycle) * lanes;
   if (shape && shape->multiply_adds_per_cycle > surely_more * others) f.choice = {tiles, data, true};
 }
 
@@ -202,7 +201,8 @@ std::optional<Form> form_of(ScheduleDraft& draft, const te::Tensor& r, const Sta
   if (!f.k.var || !chosen) return std::nullopt;
   // Multiply-adds take bytes that are widened, and of the data a copy for all lanes: two instructions instead of one.
   const double multiply_adds = draft.target->fma_per_cycle / (a.bits == 8 ? 2 : 1);
-  if (!chosen->on_tiles() && f.choice.products_per_cycle() < surely_more * multiply_adds) return std::nullopt;
+  if (!chosen->on_tiles() && machine::products_per_cycle(f.choice.rated) < surely_more * multiply_adds)
+    return std::nullopt;
   return f;
 }
 
