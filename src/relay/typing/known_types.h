@@ -6,7 +6,7 @@
 namespace relay::typing {
 
 // Writes the types that can be found into the nodes, in spite of errors; their unknown parts are holes, `_`. Returns
-// the errors and warnings of one run of inference. Only for programs that are not compiled.
+// the errors and warnings of the program. Only for programs that are not compiled.
 Diagnostics infer_known_types(const ir::Module& module);
 
 }  // namespace relay::typing

@@ -216,6 +216,12 @@ static Result<Module> agreed(const Module& module, const std::vector<Inference::
   return out;
 }
 
+static Module without_types(const Module& module) {
+  Module out = module;
+  for (auto& [name, f] : out.functions) f = FunctionRef(as<Function>(ir::copy(f, {}, CopiedTypes::Forgotten)));
+  return out;
+}
+
 // A copy of a module without types from an earlier inference on parameters that have no annotation: another module may
 // call the same function with other arguments. Nullopt for a module without such parameters.
 static std::optional<Module> without_found_types(const Module& module) {
@@ -226,25 +232,31 @@ static std::optional<Module> without_found_types(const Module& module) {
         for (const VarRef& p : function->params) found |= !p->annotation && p->type;
     });
   if (!found) return std::nullopt;
-  Module out = module;
-  for (auto& [name, f] : out.functions) f = FunctionRef(as<Function>(ir::copy(f, {}, CopiedTypes::Forgotten)));
-  return out;
+  return without_types(module);
 }
 
+// An error may be the consequence of an agreement: `x + y` of sizes n and m is a Tensor[(4)] where n is 4, but an
+// annotation still says m. So errors count only where nothing is left to agree on. Those of the first attempt with the
+// fewest are returned: they have the names that the program has.
 static Result<Module> inferred(const Module& module, Diagnostics* warnings) {
   Module out = module;
-  Diagnostics reported;
+  Diagnostics reported, errors;
   for (bool repeat = true; repeat;) {
     Inference inference(&out);
     inference.infer_globals();
-    if (!inference.finish()) return inference.messages();
+    const bool good = inference.finish();
     Diagnostics messages = inference.messages();
+    if (!good && (errors.empty() || messages.size() < errors.size())) errors = messages;
     std::unordered_set<const Function*> functions;
     for (const Inference::Agreement& a : inference.agreements())
       if (functions.insert(a.function).second) reported.push_back(a.warning);
     repeat = !functions.empty();
     if (repeat) {
-      RELAY_ASSIGN(out, agreed(out, inference.agreements()));
+      Result<Module> next = agreed(out, inference.agreements());
+      if (!next) return errors.empty() ? next.errors() : errors;
+      out = *std::move(next);
+    } else if (!good) {
+      return errors;
     } else {
       reported.insert(reported.end(), messages.begin(), messages.end());
     }
@@ -268,6 +280,9 @@ Diagnostics infer_known_types(const Module& module) {
   inference.infer_globals();
   inference.finish(true);
   Diagnostics out = inference.messages();
+  if (inference.agreements().empty()) return out;
+  // Errors may be consequences of sizes that agree only later.
+  if (Diagnostics warnings; infer(without_types(module), &warnings)) return warnings;
   for (const Inference::Agreement& a : inference.agreements()) out.push_back(a.warning);
   return out;
 }

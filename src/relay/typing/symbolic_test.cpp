@@ -103,6 +103,14 @@ TEST(Symbolic, sizes_that_must_agree) {
   check_agreement("%x: Tensor[(a), float32], %y: Tensor[(b), float32], %z: Tensor[(c), float32]",
                   "let %s: Tensor[(a), float32] = add(%x, %y); add(%s, reshape(%z, newshape=[c]))",
                   "def @main(%x: Tensor[(a), float32], %y: Tensor[(a), float32], %z: Tensor[(a), float32]) -> ", 2);
+  // Annotations inside of the function have names of sizes that other operators find to be a number, before or after.
+  const std::string inner =
+      "let %f = fn (%s: Tensor[(m), float32]) -> Tensor[(m), float32] {{ tanh(%s) }}; ({}, %f(add(%x, %w)), {})";
+  const std::string number = "add(%w, ones(shape=[4], dtype=\"float32\"))";
+  for (bool is_first : {true, false})
+    check_agreement("%x: Tensor[(m), float32], %w: Tensor[(n), float32]",
+                    format(fmt::runtime(inner), is_first ? number : "%w", is_first ? "%w" : number),
+                    "def @main(%x: Tensor[(4), float32], %w: Tensor[(4), float32]) -> ", 2);
   // Callers of such a function must agree too.
   Result<ir::Module> module = text::parse(R"(#[version = "0.0.5"]
 def @inner(%x: Tensor[(n), float32], %y: Tensor[(m), float32]) -> Tensor[(n), float32] { add(%x, %y) }

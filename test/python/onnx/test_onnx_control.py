@@ -228,6 +228,41 @@ def test_nested_loops_and_branches(tmp_path):
     check(tmp_path, nodes, {"count": np.array(4, np.int64), "x": X}, "y")
 
 
+@pytest.mark.parametrize("number_is_first", [True, False])
+@pytest.mark.parametrize("form", ["loop", "loop with outputs", "nested loops", "scan", "branches"])
+def test_a_number_found_elsewhere_is_the_size_of_a_state(tmp_path, form, number_is_first):
+    """The state is x[m] + w[n], and another node is w[n] + k[4]."""
+    step = node("Add", ["s", "w"], ["t"])
+    product = node("Mul", ["t", "x"], ["y"])
+    loop = node("Loop", ["two", "", "start"], ["last"], body=loop_body([step], "s:t"))
+    if form == "loop with outputs":
+        loop = node("Loop", ["two", "", "start"], ["last", "all"], body=loop_body([step, product], "s:t", "y"))
+    if form == "nested loops":
+        inner = node("Loop", ["i", "", "r"], ["u"], body=loop_body([step], "s:t"))
+        loop = node("Loop", ["two", "", "start"], ["last"], body=loop_body([inner], "r:u"))
+    if form == "scan":
+        state, results = [port("s", shape=["a"]), port("row", shape=["a"])], [port("t", shape=["a"])]
+        product = node("Mul", ["t", "row"], ["y"])
+        body = helper.make_graph([step, product], "body", state, [*results, port("y", shape=["a"])])
+        loop = node("Scan", ["start", "rows"], ["last", "all"], num_scan_inputs=1, body=body)
+    if form == "branches":
+        sides = [helper.make_graph([node("Neg", ["start"], ["a"])], "t", [], ports("a"))]
+        sides.append(helper.make_graph([node("Max", ["w", "x"], ["b"])], "e", [], ports("b")))
+        loop = node("If", ["which"], ["last"], then_branch=sides[0], else_branch=sides[1])
+    nodes = [node("Add", ["x", "w"], ["start"]), loop]
+    nodes.insert(0 if number_is_first else 2, node("Add", ["w", "k"], ["sum"]))
+    inputs = {"x": np.arange(4, dtype=np.float32), "w": np.ones(4, np.float32)}
+    shapes = {"x": ["m"], "w": ["n"], "rows": ["r", "m"]}
+    if form == "scan":
+        inputs["rows"] = np.ones((3, 4), np.float32)
+    if form == "branches":
+        inputs["which"] = np.array(True)
+    outputs = f"last sum {'all' if form in ('loop with outputs', 'scan') else ''}"
+    constants = [constant("two", 2, "int64"), constant("k", range(4))]
+    module = check(tmp_path, nodes, inputs, outputs, constants, shapes=shapes)
+    assert "%x: Tensor[(4), float32], %w: Tensor[(4), float32]" in module.astext()
+
+
 def test_loop_that_never_ends_is_refused(tmp_path):
     body = loop_body([node("Neg", ["s"], ["t"])], "s:t")
     with pytest.raises(relay.CompileError, match="it never ends"):

@@ -218,6 +218,7 @@ Values GatherND(Convert& c) {
   int64_t rank = c.rank(indices);
   if (!c.expect_rank(indices, 1, 32, "indices")) return {};
   std::optional<int64_t> width = c.extent(indices, rank - 1);
+  if (!width && c.rank(x) - c.integer("batch_dims", 0) == 1) width = 1;  // which is checked on entry to the program
   if (!width) return c.unsized("the last axis of the indices has no fixed size: {}", ir::str(indices->type));
   Ints order{rank - 1};
   for (int64_t i = 0; i < rank - 1; ++i) order.push_back(i);

@@ -1,4 +1,5 @@
 // Integers that stand for reals: real = (integer - zero_point) * scale.
+#include <algorithm>
 #include <cmath>
 
 #include "relay/frontend/common/ops/quantise.h"
@@ -21,15 +22,43 @@ std::optional<int64_t> channel_axis(Convert& c, const Expr& x) {
   return c.axis(c.integer("axis", 1), c.rank(x));
 }
 
-// A scale or zero point for the elements of x: one value, one per place along `axis`, or one per block of places.
-Expr spread(Convert& c, const Expr& e, const Expr& x, int64_t axis) {
+// The length of a block of places along the axis that share a scale; 0: there are no blocks. Unset if a problem was
+// reported.
+std::optional<int64_t> block_length(Convert& c, const Expr& x) {
   const int64_t block = c.integer("block_size", 0);
-  if (!block || !e || c.rank(e) <= 1) return along_axis(c, e, x, axis);
-  if (block < 1 || block > INT32_MAX) return c.bad("block_size is {}", block);
-  if (c.rank(e) != c.rank(x)) return c.bad("scales {} for the data {}", ir::str(e->type), ir::str(x->type));
-  Expr all = c.emit("repeat", {e}, {{"repeats", block}, {"axis", axis}});
-  std::optional<int64_t> extent = c.extent(x, axis), repeated = c.extent(all, axis);
-  return extent && repeated && *extent < *repeated ? c.slice(all, axis, 0, *extent) : all;
+  if (block < 0 || block > INT32_MAX) return c.bad("block_size is {}", block);
+  const Expr scale = c.input(1);
+  if (block == 0 || c.rank(scale) == 0 || (c.rank(scale) == 1 && c.rank(x) > 1)) return 0;
+  if (c.rank(scale) != c.rank(x)) return c.bad("scales {} for the data {}", ir::str(scale->type), ir::str(x->type));
+  return block;
+}
+
+// x, whose axis has as many blocks as there are scales, which may be checked on entry to the program.
+Expr of_blocks(Convert& c, const Expr& x, int64_t axis, int64_t block) {
+  const Expr scale = c.input(1);
+  const std::optional<int64_t> blocks = c.extent(scale, axis), extent = c.extent(x, axis);
+  if (block == 0 || !blocks) return x;
+  if (extent && (*extent + block - 1) / block != *blocks)
+    return c.bad("scales {} for the data {} in blocks of {}", ir::str(scale->type), ir::str(x->type), block);
+  if (extent) return x;
+  return c.emit(
+      "annotation.bounded", {x},
+      {{"axis", axis}, {"least", std::max<int64_t>((*blocks - 1) * block + 1, 0)}, {"most", *blocks * block}});
+}
+
+// A scale or zero point for the elements of x: one value, one per place along `axis`, or one per block of places.
+Expr spread(Convert& c, Expr e, const Expr& x, int64_t axis, int64_t block) {
+  if (!x || block == 0 || !e || c.rank(e) == 0) return along_axis(c, e, x, axis);
+  if (c.rank(e) != c.rank(x)) return c.bad("parameters {} for the data {}", ir::str(e->type), ir::str(x->type));
+  const ir::Dim& extent = c.shape(x)[static_cast<size_t>(axis)];
+  if (!c.extent(e, axis) && !is_any(extent)) {
+    ir::Dims blocks = c.shape(e);
+    blocks[static_cast<size_t>(axis)] = scalar::simplify(floordiv(extent + (block - 1), block));
+    if (std::none_of(blocks.begin(), blocks.end(), scalar::is_any)) e = c.broadcast_to(e, blocks);
+  }
+  // The last block may be shorter.
+  return c.emit("slice_like", {c.emit("repeat", {e}, {{"repeats", block}, {"axis", axis}}), x},
+                {{"axes", ir::Ints{axis}}});
 }
 
 // Reals as elements of a storage type; `zero` may be null.
@@ -63,13 +92,11 @@ Expr packed(Convert& c, const Expr& e) {
 
 // True if qnn.dequantize has the arithmetic of this node with narrow weights: products in float32, and a scale for each
 // block or place.
-bool is_narrow_weight(Convert& c, DType integers) {
+bool is_narrow_weight(Convert& c, DType integers, int64_t block) {
   const DType scale = c.dtype(c.input(1));
-  const int64_t block = c.integer("block_size", 0), rank = c.rank(c.input(0));
-  const bool has_blocks = block > 0 && block <= INT32_MAX && c.rank(c.input(1)) == rank;
   const bool is_small = integers.is_storage() || (integers.is_int() && integers.bits <= 8);
   const bool has_zero = !c.has(2) || c.dtype(c.input(2)).is_int() || is_storage_integer(c.dtype(c.input(2)));
-  return is_small && has_zero && scale == DType::float32() && (has_blocks || (block == 0 && c.rank(c.input(1)) <= 1));
+  return is_small && has_zero && scale == DType::float32() && (block > 0 || c.rank(c.input(1)) <= 1);
 }
 
 // True if the qnn operators have the arithmetic of this node, between float32 and integers of these bits.
@@ -94,18 +121,17 @@ std::optional<double> wrong_scale(Convert& c, bool divides) {
 
 Values DequantizeLinear(Convert& c) {
   Expr x = c.input(0);
-  std::optional<int64_t> axis = channel_axis(c, x);
-  if (!axis) return {};
+  const std::optional<int64_t> axis = channel_axis(c, x), block = block_length(c, x);
+  if (!axis || !block) return {};
   if (const std::optional<double> wrong = wrong_scale(c, false))
     return c.bad("a scale is {}, but must be a finite number", *wrong);
   const DType from = c.dtype(x);
   if (is_plain(c, from, 32) && c.integer("output_dtype", 0) == 0)
     return {c.emit("qnn.dequantize", {x, whole(c, c.input(1)), zero_point(c)}, {{"axis", *axis}})};
-  if (is_narrow_weight(c, from) && c.integer("output_dtype", 0) == 0) {
+  if (is_narrow_weight(c, from, *block) && c.integer("output_dtype", 0) == 0) {
     Expr zero = zero_point(c);
     if (c.dtype(zero).is_storage()) zero = c.cast(zero, DType::int32());
-    return {c.emit("qnn.dequantize", {packed(c, x), whole(c, c.input(1)), zero},
-                   {{"axis", *axis}, {"block", c.integer("block_size", 0)}})};
+    return {c.emit("qnn.dequantize", {packed(c, x), whole(c, c.input(1)), zero}, {{"axis", *axis}, {"block", *block}})};
   }
   Expr scale = c.input(1), value;
   if (c.dtype(scale).is_storage()) scale = c.cast(scale, DType::float32());
@@ -114,6 +140,7 @@ Values DequantizeLinear(Convert& c) {
   if (!to || !to->is_float())
     return c.unsupported("it returns elements of {}", element_name(static_cast<int32_t>(c.integer("output_dtype", 0))));
   // The product is computed in float32; for a type of fewer bits it is the rounded one, if its factors fit.
+  x = of_blocks(c, x, *axis, *block);
   const DType real =
       c.dtype(scale).bits < 32 && (*to != c.dtype(scale) || from.bits > 8) ? DType::float32() : c.dtype(scale);
   if (from.is_storage() && !is_storage_integer(from)) {
@@ -121,10 +148,10 @@ Values DequantizeLinear(Convert& c) {
   } else {
     // The difference does not fit into eight bits.
     value = c.cast(x, DType::int32());
-    if (c.has(2)) value = c.subtract(value, spread(c, c.cast(c.input(2), DType::int32()), x, *axis));
+    if (c.has(2)) value = c.subtract(value, spread(c, c.cast(c.input(2), DType::int32()), x, *axis, *block));
     value = c.cast(value, real);
   }
-  return {c.cast(c.multiply(value, spread(c, c.cast(scale, real), x, *axis)), *to)};
+  return {c.cast(c.multiply(value, spread(c, c.cast(scale, real), x, *axis, *block)), *to)};
 }
 
 // The type of QuantizeLinear's division: that of the node, or that of the scale. It is float32 for integer scales and
@@ -139,8 +166,8 @@ static std::optional<DType> division_type(Convert& c) {
 
 Values QuantizeLinear(Convert& c) {
   Expr x = c.input(0);
-  std::optional<int64_t> axis = channel_axis(c, x);
-  if (!axis) return {};
+  const std::optional<int64_t> axis = channel_axis(c, x), block = block_length(c, x);
+  if (!axis || !block) return {};
   if (const std::optional<double> wrong = wrong_scale(c, true))
     return c.bad("a scale is {}, but must be a finite number other than 0", *wrong);
   const int32_t wanted = static_cast<int32_t>(c.integer("output_dtype", 0));
@@ -151,16 +178,16 @@ Values QuantizeLinear(Convert& c) {
       c.dtype(x) == DType::float32())
     return {c.emit("qnn.quantize", {x, whole(c, c.input(1)), zero_point(c)},
                    {{"out_dtype", integers}, {"axis", *axis}, {"round_first", true}})};
-  x = c.cast(x, *real);
+  x = of_blocks(c, c.cast(x, *real), *axis, *block);
   const Expr scale = c.cast(c.input(1), *real);
   std::optional<DType> to = c.has(2) ? c.dtype(c.input(2)) : wanted ? element_dtype(wanted) : DType::uint8();
   if (to && to->is_storage()) {
-    Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : Expr();
-    return {quantised_storage(c, c.divide(x, spread(c, scale, x, *axis)), zero, *to)};
+    Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis, *block) : Expr();
+    return {quantised_storage(c, c.divide(x, spread(c, scale, x, *axis, *block)), zero, *to)};
   }
   if (!to || !to->is_int() || to->bits > 16) return c.unsupported("it quantises to {}", element_name(wanted));
-  Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis) : c.scalar(0, *to);
-  return {quantised(c, x, spread(c, scale, x, *axis), zero)};
+  Expr zero = c.has(2) ? spread(c, c.input(2), x, *axis, *block) : c.scalar(0, *to);
+  return {quantised(c, x, spread(c, scale, x, *axis, *block), zero)};
 }
 
 // To uint8 with the scale and zero point of the data's own range.

@@ -34,24 +34,40 @@ Expr in_order(Conversion& c, const Named& t, const std::string& axes) {
 
 ir::Dim size_of(Conversion& c, const Named& t, char name) { return c.shape(t.value)[t.axes.find(name)]; }
 
-// A name that occurs twice: the diagonal of its two axes.
+// The diagonal of two axes of one extent, which is checked on entry to the program if it is open. It becomes the first
+// axis: both are joined, and place k of it is place k * (extent + 1) of the two.
+Expr diagonal(Conversion& c, const Expr& e, int64_t first, int64_t second) {
+  const Dims shape = c.shape(e);
+  Ints order{first, second};
+  Dims joined{scalar::simplify(shape[static_cast<size_t>(first)] * shape[static_cast<size_t>(second)])};
+  for (int64_t d = 0; d < c.rank(e); ++d) {
+    if (d == first || d == second) continue;
+    order.push_back(d), joined.push_back(shape[static_cast<size_t>(d)]);
+  }
+  Ints codes(joined.size(), 0);
+  codes[0] = -3;
+  const Expr rows = c.count_up(e, first), columns = c.count_up(e, second);
+  const Expr places = c.add(c.multiply(rows, c.size_of(e, second)), columns);
+  return c.emit("take", {c.reshape(c.transpose(e, order), joined, codes), places},
+                {{"axis", int64_t{0}}, {"mode", "clip"}});
+}
+
+// Names that occur twice: the diagonals of their two axes.
 bool take_diagonals(Conversion& c, Named& t) {
   for (size_t i = 0; i < t.axes.size(); ++i) {
-    const size_t second = t.axes.find(t.axes[i], i + 1);
+    const char name = t.axes[i];
+    const size_t second = t.axes.find(name, i + 1);
     if (second == std::string::npos) continue;
-    std::optional<int64_t> extent = c.extent(t.value, static_cast<int64_t>(i));
-    if (!extent || c.extent(t.value, static_cast<int64_t>(second)) != extent) {
-      c.unsupported("a diagonal of {}", ir::str(t.value->type));
+    const std::optional<int64_t> a = c.extent(t.value, static_cast<int64_t>(i)),
+                                 b = c.extent(t.value, static_cast<int64_t>(second));
+    if (a && b && *a != *b) {
+      c.bad("'{}' names axes of {} and {} elements of {}", name, *a, *b, ir::str(t.value->type));
       return false;
     }
-    if (!c.may_make(*extent * *extent, c.dtype(t.value))) return false;
-    Tensor eye = Tensor::full({*extent, *extent}, c.dtype(t.value), 0);
-    for (int64_t k = 0; k < *extent; ++k) eye.set(k * *extent + k, 1);
-    Dims shape(t.axes.size(), scalar::imm(1));
-    shape[i] = shape[second] = scalar::imm(*extent);
-    Expr kept = c.multiply(t.value, c.reshape(c.constant(std::move(eye)), shape));
-    t.value = c.reduce("sum", kept, {static_cast<int64_t>(second)}, false);
-    t.axes.erase(second, 1), --i;
+    t.value = diagonal(c, t.value, static_cast<int64_t>(i), static_cast<int64_t>(second));
+    if (!t.value) return false;
+    t.axes.erase(second, 1), t.axes.erase(i, 1), t.axes.insert(0, 1, name);
+    i = static_cast<size_t>(-1);  // their order has changed
   }
   return true;
 }
