@@ -3,6 +3,7 @@
 #include <map>
 
 #include "convert.h"
+#include "relay/scalar/parts.h"
 #include "relay/scalar/simplify.h"
 #include "relay/text/text.h"
 
@@ -16,6 +17,18 @@ static text::DimNames* names() {
   return all;
 }
 
+// A size that an operation makes, if it is not too large: most functions on sizes recurse.
+static Dim within_parts(Dim dim) {
+  if (!scalar::is_too_large(dim)) return dim;
+  throw CompileError(
+      {Diagnostic{DiagnosticKind::limit_exceeded,
+                  format("this size would be an expression of more than {} parts", scalar::max_size_parts),
+                  {},
+                  {},
+                  {},
+                  "give a part of it a name of its own: relay.Dim(\"n\")"}});
+}
+
 Dim to_dim(nb::handle value) {
   if (nb::isinstance<scalar::Node>(value)) return nb::cast<Dim>(value);
   if (PyIndex_Check(value.ptr())) return scalar::imm(nb::cast<int64_t>(nb::int_(nb::handle(value))));
@@ -24,7 +37,7 @@ Dim to_dim(nb::handle value) {
       text::parse_type(format("Tensor[({},), float32]", nb::cast<std::string>(value)), names(), text::TypeForm::Relay));
   const TensorType* tensor = as<TensorType>(type);
   if (!tensor || tensor->shape.size() != 1) throw nb::value_error("expected one dimension");
-  return tensor->shape[0];
+  return within_parts(tensor->shape[0]);
 }
 
 Dims to_dims(nb::handle values) {
@@ -111,19 +124,19 @@ static void add_dimensions(nb::module_& m) {
                                "A size that is known only at run time: a shape variable, an expression over some, or "
                                "`?`.\n\nn = relay.Dim(\"n\"); relay.TensorType((n, 2 * n))");
   dim.def(nb::new_([](nb::handle value) { return to_dim(value); }), nb::arg("value"))
-      .def("__add__", [](const Dim& a, nb::handle b) { return a + to_dim(b); })
-      .def("__radd__", [](const Dim& a, nb::handle b) { return to_dim(b) + a; })
-      .def("__sub__", [](const Dim& a, nb::handle b) { return a - to_dim(b); })
-      .def("__rsub__", [](const Dim& a, nb::handle b) { return to_dim(b) - a; })
-      .def("__mul__", [](const Dim& a, nb::handle b) { return a * to_dim(b); })
-      .def("__rmul__", [](const Dim& a, nb::handle b) { return to_dim(b) * a; })
-      .def("__floordiv__", [](const Dim& a, nb::handle b) { return scalar::floordiv(a, to_dim(b)); })
-      .def("__mod__", [](const Dim& a, nb::handle b) { return scalar::floormod(a, to_dim(b)); })
+      .def("__add__", [](const Dim& a, nb::handle b) { return within_parts(a + to_dim(b)); })
+      .def("__radd__", [](const Dim& a, nb::handle b) { return within_parts(to_dim(b) + a); })
+      .def("__sub__", [](const Dim& a, nb::handle b) { return within_parts(a - to_dim(b)); })
+      .def("__rsub__", [](const Dim& a, nb::handle b) { return within_parts(to_dim(b) - a); })
+      .def("__mul__", [](const Dim& a, nb::handle b) { return within_parts(a * to_dim(b)); })
+      .def("__rmul__", [](const Dim& a, nb::handle b) { return within_parts(to_dim(b) * a); })
+      .def("__floordiv__", [](const Dim& a, nb::handle b) { return within_parts(scalar::floordiv(a, to_dim(b))); })
+      .def("__mod__", [](const Dim& a, nb::handle b) { return within_parts(scalar::floormod(a, to_dim(b))); })
       .def(
-          "min", [](const Dim& a, nb::handle b) { return scalar::min(a, to_dim(b)); }, nb::arg("other"),
+          "min", [](const Dim& a, nb::handle b) { return within_parts(scalar::min(a, to_dim(b))); }, nb::arg("other"),
           "The smaller of the two.")
       .def(
-          "max", [](const Dim& a, nb::handle b) { return scalar::max(a, to_dim(b)); }, nb::arg("other"),
+          "max", [](const Dim& a, nb::handle b) { return within_parts(scalar::max(a, to_dim(b))); }, nb::arg("other"),
           "The larger of the two.")
       .def("__eq__",
            [](const Dim& a, nb::handle b) {

@@ -7,6 +7,7 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/scalar/simplify.h"
+#include "relay/scalar/solve.h"
 
 namespace relay::eval {
 
@@ -379,6 +380,7 @@ class Machine {
       RELAY_RETURN_IF_ERROR(match_type(param.annotation ? param.annotation : param.type, args[i], param, &f.shape));
       bind(f, &param, args[i]);
     }
+    RELAY_RETURN_IF_ERROR(match_open_sizes(&f.shape));
     const ExprNode* body = function.body.get();
     if (!immediate(body) && !f.values.count(body)) f.work.push_back({body, 0, {body}});
     if (from_call && frames_.size() > 0 && frames_.back().work.size() == 1) {
@@ -413,43 +415,64 @@ class Machine {
       return match_type(reference->value, as_reference(value)->value, param, shape);
     const ir::TensorType* tensor = ir::as<ir::TensorType>(type);
     if (!tensor) return ok();
-    auto mismatch = [&] {
-      return wrong(&param, format("%{} is Tensor[({}), {}], expected {}", param.name,
-                                  value.tensor ? format("{}", join(value.tensor.shape(), ", ")) : str(value),
-                                  value.dtype.str(), ir::str(type)));
-    };
     if (!value.tensor || value.dtype != tensor->dtype || value.tensor.shape().size() != tensor->shape.size())
-      return mismatch();
+      return mismatch(type, value, param);
     for (size_t d = 0; d < tensor->shape.size(); ++d) {
       const scalar::Expr& dim = tensor->shape[d];
-      int64_t extent = value.tensor.shape()[d];
       if (scalar::is_any(dim)) continue;
-      std::optional<int64_t> known = scalar::evaluate(dim, *shape);
-      if (!known && !solve(dim, extent, shape)) return mismatch();
-      if (known && *known != extent) return mismatch();
+      switch (match_size(dim, value.tensor.shape()[d], shape)) {
+        case Matched::Yes: break;
+        case Matched::No: return mismatch(type, value, param);
+        case Matched::Later: open_sizes_.push_back({dim, value.tensor.shape()[d], type, value, &param}); break;
+      }
     }
     return ok();
   }
 
-  // Binds the only unknown variable of a size such as n, 2 * n or n + m. False if no value of it gives the extent.
-  static bool solve(const scalar::Expr& dim, int64_t extent, ShapeValues* shape) {
+  static Diagnostic mismatch(const ir::Type& type, const Value& value, const ir::Var& param) {
+    return wrong(&param, format("%{} is Tensor[({}), {}], expected {}", param.name,
+                                value.tensor ? format("{}", join(value.tensor.shape(), ", ")) : str(value),
+                                value.dtype.str(), ir::str(type)));
+  }
+
+  // Matches the sizes that waited for others, in any order: n + m binds m where another parameter binds n. Sizes with
+  // several variables that nothing binds stay unknown.
+  Status match_open_sizes(ShapeValues* shape) {
+    for (size_t before = open_sizes_.size() + 1; open_sizes_.size() < before;) {
+      before = open_sizes_.size();
+      std::vector<OpenSize> waiting;
+      for (OpenSize& open : std::exchange(open_sizes_, {})) {
+        const Matched matched = match_size(open.dim, open.extent, shape);
+        if (matched == Matched::No) return mismatch(open.type, open.value, *open.param);
+        if (matched == Matched::Later) waiting.push_back(std::move(open));
+      }
+      open_sizes_ = std::move(waiting);
+    }
+    open_sizes_.clear();
+    return ok();
+  }
+
+  // Compares a size with an extent, or binds its only unknown variable: n, or that of 2 * n or n + 2.
+  enum class Matched : uint8_t { Yes, No, Later };
+  static Matched match_size(const scalar::Expr& dim, int64_t extent, ShapeValues* shape) {
+    if (const std::optional<int64_t> known = scalar::evaluate(dim, *shape))
+      return *known == extent ? Matched::Yes : Matched::No;
     scalar::Expr unknown;
     std::vector<scalar::Binding> known;
     for (const scalar::Expr& v : scalar::free_vars(dim)) {
       if (const std::optional<int64_t> value = scalar::evaluate(v, *shape))
         known.push_back({v, scalar::imm(*value)});
       else if (std::exchange(unknown, v))
-        return true;  // other parameters may bind one of the two
+        return Matched::Later;
     }
-    const scalar::Expr rest_of_it = scalar::simplify(scalar::substitute(dim, known));
-    const std::optional<scalar::Affine> affine = scalar::as_affine(rest_of_it, {unknown});
-    if (!affine || affine->coefficients[0] <= 0) return true;
-    const scalar::Expr rest = scalar::simplify(affine->rest);
-    if (!scalar::is_int(rest)) return true;
-    const int64_t times = extent - rest->ivalue;
-    if (times < 0 || times % affine->coefficients[0] != 0) return false;
-    shape->push_back({unknown, times / affine->coefficients[0]});
-    return true;
+    if (!unknown) return Matched::Later;  // a division by 0
+    const std::optional<scalar::Determined> found =
+        scalar::determines(scalar::simplify(scalar::substitute(dim, known)), unknown);
+    if (!found) return Matched::Later;
+    const std::optional<int64_t> value = found->value(extent);
+    if (!value) return Matched::No;
+    shape->push_back({unknown, *value});
+    return Matched::Yes;
   }
 
   // --- patterns: recursive, only as deep as written
@@ -486,6 +509,15 @@ class Machine {
   std::unordered_map<const ExprNode*, std::vector<ir::VarRef>> free_;
   std::vector<ir::FunctionRef> kept_;
   References references_;
+  // The sizes of arguments whose variables other arguments may bind.
+  struct OpenSize {
+    scalar::Expr dim;
+    int64_t extent;
+    ir::Type type;
+    Value value;
+    const ir::Var* param;
+  };
+  std::vector<OpenSize> open_sizes_;
 };
 
 }  // namespace

@@ -190,6 +190,32 @@ TEST(Eval, DataTypesAndMatch) {
   EXPECT_EQ(as_double(*r), 1275);
 }
 
+// Parameters bind sizes in any order: n + m binds m where a later one binds n.
+TEST(Eval, SizesOfParametersInAnyOrder) {
+  const scalar::Expr n = scalar::var("n"), m = scalar::var("m");
+  auto parameter = [](const char* name, const scalar::Expr& size) {
+    return ir::var(name, ir::tensor_type({size}, DType::float32()));
+  };
+  VarRef sum = parameter("sum", n + m), product = parameter("product", n * m), one = parameter("one", n);
+  Expr rows = make("broadcast_to", {number(2)}, {{"shape", ir::Dims{m}}});
+  for (const std::vector<VarRef>& params : {std::vector{sum, product, one}, {product, one, sum}, {one, sum, product}}) {
+    auto run_with = [&](size_t of_sum, size_t of_product, size_t of_one) {
+      Values args;
+      for (const VarRef& p : params)
+        args.push_back(Tensor::full({static_cast<int64_t>(p == sum   ? of_sum
+                                                          : p == one ? of_one
+                                                                     : of_product)},
+                                    DType::float32(), 1));
+      return run(ir::function(params, rows), args);
+    };
+    Result<Value> result = run_with(5, 6, 2);
+    ASSERT_TRUE(result) << render(result.errors());
+    EXPECT_EQ(result->tensor.shape(), Shape{3});
+    EXPECT_FALSE(run_with(5, 7, 2)) << "m would be 3 and 3.5";
+    EXPECT_FALSE(run_with(1, 6, 2)) << "m would be negative";
+  }
+}
+
 TEST(Eval, ErrorsAreDiagnostics) {
   EXPECT_FALSE(run(ir::Module{}, "main", {}));
   VarRef x = ir::var("x", ir::tensor_type({3}, DType::float32()));

@@ -4,6 +4,7 @@
 
 #include "relay/runtime/program/program.h"
 #include "relay/scalar/simplify.h"
+#include "relay/scalar/solve.h"
 
 namespace relay::exec {
 
@@ -122,14 +123,9 @@ std::optional<runtime::VariableBinding> find_binding(const Expr& variable,
     for (uint32_t i = 0; i < input_shapes.size(); ++i) {
       for (uint32_t d = 0; d < input_shapes[i].size(); ++d) {
         const Expr& dim = input_shapes[i][d];
-        if (itself && dim == variable) return runtime::VariableBinding{.input = i, .dim = d};
-        if (itself || scalar::is_any(dim)) continue;
-        std::optional<scalar::Affine> affine = scalar::as_affine(dim, {variable});
-        if (!affine || affine->coefficients[0] <= 0) continue;
-        Expr rest = scalar::simplify(affine->rest);
-        if (!scalar::is_int(rest)) continue;
-        return runtime::VariableBinding{
-            .input = i, .dim = d, .factor = affine->coefficients[0], .offset = rest->ivalue};
+        if (itself && dim != variable) continue;
+        if (const std::optional<scalar::Determined> found = scalar::determines(dim, variable))
+          return runtime::VariableBinding{.input = i, .dim = d, .factor = found->factor, .offset = found->offset};
       }
     }
   }

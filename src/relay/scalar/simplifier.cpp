@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "relay/scalar/parts.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::scalar {
@@ -100,18 +101,6 @@ Linear Simplifier::index_binary(const Expr& e) {
   return atom(binary(e->binary, join(a), join(b)));
 }
 
-// The number of nodes, as a tree; at most `most`.
-static int64_t tree_size(const Expr& e, int64_t most) {
-  int64_t count = 0;
-  std::vector<const Expr*> work{&e};
-  for (; !work.empty() && count < most; ++count) {
-    const Expr& n = *work.back();
-    work.pop_back();
-    for (const Expr& a : n->args) work.push_back(&a);
-  }
-  return count;
-}
-
 // True if the product of all factors, multiplied out, stays small.
 static bool is_small_product(const std::vector<Linear>& factors) {
   constexpr int64_t most_terms = 64, most_nodes = 4096;
@@ -120,7 +109,7 @@ static bool is_small_product(const std::vector<Linear>& factors) {
     const bool monomial = f.terms.size() == 1 && f.constant == 0;  // adds no terms
     if (!monomial) terms *= static_cast<int64_t>(f.terms.size()) + 1;
     for (const Term& t : f.terms)
-      if (nodes += tree_size(t.product, most_nodes); terms > most_terms || terms * nodes > most_nodes) return false;
+      if (nodes += count_parts(t.product, most_nodes); terms > most_terms || terms * nodes > most_nodes) return false;
   }
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "relay/scalar/expr.h"
 #include "relay/scalar/node_table.h"
+#include "relay/scalar/parts.h"
 
 namespace relay::scalar {
 
@@ -103,6 +104,18 @@ Expr substitute(const Expr& e, const std::vector<Binding>& bindings) {
         if (b.var == n) return b.value;
     return n;
   });
+}
+
+int64_t count_parts(const Expr& e, int64_t most) {
+  if (e->args.empty()) return 1;
+  int64_t count = 0;
+  std::vector<const Expr*> work{&e};
+  for (; !work.empty() && count < most; ++count) {
+    const Expr& n = *work.back();
+    work.pop_back();
+    for (const Expr& a : n->args) work.push_back(&a);
+  }
+  return count;
 }
 
 Exprs free_vars(const Expr& e) {

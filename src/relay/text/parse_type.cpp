@@ -5,6 +5,7 @@
 
 #include "relay/base/quote.h"
 #include "relay/prelude/prelude.h"
+#include "relay/scalar/parts.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -224,13 +225,21 @@ Dim Parser::dim() {
   return swap ? combine(op, b, a) : combine(op, a, b);
 }
 
+// A size that is not too large; otherwise null, reported.
+Dim Parser::within_parts(Dim dim) {
+  if (!scalar::is_too_large(dim)) return dim;
+  report(DiagnosticKind::limit_exceeded, format("a size has more than {} parts", scalar::max_size_parts), span(peek()),
+         "give a part of it a name of its own");
+  return {};
+}
+
 Dim Parser::dim_sum() {
   Dim a = dim_product();
   while (a && (at(Tok::Plus) || at(Tok::Minus))) {
     scalar::BinaryOp op = take().kind == Tok::Plus ? scalar::BinaryOp::Add : scalar::BinaryOp::Sub;
     Dim b = dim_product();
     if (!b) return {};
-    a = combine(op, std::move(a), std::move(b));
+    a = within_parts(combine(op, std::move(a), std::move(b)));
   }
   return a;
 }
@@ -246,10 +255,10 @@ Dim Parser::dim_product() {
              "divide by a positive number");
       return {};
     }
-    a = combine(op.kind == Tok::Star    ? scalar::BinaryOp::Mul
-                : op.kind == Tok::Slash ? scalar::BinaryOp::FloorDiv
-                                        : scalar::BinaryOp::FloorMod,
-                std::move(a), std::move(b));
+    a = within_parts(combine(op.kind == Tok::Star    ? scalar::BinaryOp::Mul
+                             : op.kind == Tok::Slash ? scalar::BinaryOp::FloorDiv
+                                                     : scalar::BinaryOp::FloorMod,
+                             std::move(a), std::move(b)));
   }
   return a;
 }

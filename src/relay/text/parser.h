@@ -186,6 +186,7 @@ class Parser {
   bool type_params(ir::Types* out);
   bool shape(ir::Dims* out);
   ir::Dim dim();
+  ir::Dim within_parts(ir::Dim dim);
   ir::Dim dim_sum();
   ir::Dim dim_product();
   ir::Dim dim_factor();

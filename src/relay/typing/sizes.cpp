@@ -1,4 +1,5 @@
 // The limits on the sizes in a type.
+#include "relay/scalar/parts.h"
 #include "relay/typing/typing.h"
 
 namespace relay::typing {
@@ -22,6 +23,10 @@ Status valid_sizes(const Type& type) {
         "combine dimensions with reshape");
   int64_t elements = 1;
   for (const Dim& d : tensor->shape) {
+    if (scalar::is_too_large(d))
+      return refused(DiagnosticKind::limit_exceeded,
+                     format("a dimension is an expression of more than {} parts", scalar::max_size_parts),
+                     "give a part of it a name of its own, as a dimension of an input");
     if (scalar::is_int(d) && d->ivalue > 0) {
       if (elements > max_elements / d->ivalue)
         return refused(DiagnosticKind::limit_exceeded,

@@ -236,3 +236,41 @@ def test_types_and_patterns_from_python_nest_as_deep_as_in_text():
     shared = relay.TensorType((), "int32")
     for _ in range(60):
         shared = relay.TupleType([shared, shared])  # 2^60 paths
+
+
+def test_large_sizes_from_python():
+    """Sizes have so many parts that functions on them, which recurse, end; larger ones are refused."""
+    n, m = relay.Dim("n"), relay.Dim("m")
+    steps = {
+        "sum": lambda size: size + m,
+        "difference": lambda size: m - size,
+        "product": lambda size: n * size,
+        "quotient": lambda size: (size + m) // 3,
+        "remainder": lambda size: size % (m + 1),
+        "minimum": lambda size: (size * 2).min(m),
+        "maximum": lambda size: m.max(size + 1),
+        "polynomial": lambda size: size * 2 + m,
+        "doubled": lambda size: size + size,
+        "squared": lambda size: size * size,
+    }
+
+    def largest(step):
+        size = n
+        with pytest.raises(relay.CompileError, match=r"(?s)R\d+.*more than 4096 parts.*help"):
+            for _ in range(30_000):
+                size = step(size)
+        return size
+
+    for name, step in steps.items():
+        size, other = largest(step), largest(step)
+        assert size == other and hash(size) == hash(other) and size != n + 1 and repr(size) == repr(other), name
+        tensor = relay.TensorType((size,), "float32")
+        assert tensor == relay.TensorType((other,), "float32") and hash(tensor) and repr(tensor), name
+        module = relay.IRModule.from_expr(relay.Function([x := relay.var("x", tensor)], x))
+        assert relay.transform.InferType()(module).astext(), name
+        del size, other, tensor, module
+    with pytest.raises(relay.CompileError, match="more than 4096 parts"):
+        relay.Dim(" + ".join(["n"] * 30_000))
+    text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[({}), float32]) {{ %x }}'
+    with pytest.raises(relay.CompileError, match="more than 4096 parts"):
+        relay.parse(text.format(" * ".join(["n"] * 30_000)))

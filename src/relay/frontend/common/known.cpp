@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "relay/scalar/eval.h"
+#include "relay/scalar/parts.h"
 #include "relay/scalar/simplify.h"
 
 namespace relay::frontend {
@@ -136,6 +137,8 @@ Expr binary_number(BinaryOp op, const scalar::Value& a, const scalar::Value& b) 
 Expr binary_element(BinaryOp op, const Expr& a, const Expr& b, DType dtype) {
   if (is_number(a) && is_number(b)) return binary_number(op, value_of(a, dtype), value_of(b, dtype));
   if (!holds_sizes(dtype)) return {};
+  constexpr int64_t most = scalar::max_size_parts / 2;
+  if (scalar::count_parts(a, most) >= most || scalar::count_parts(b, most) >= most) return {};  // computed at run time
   if (dtype.is_float())
     return op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul || op == BinaryOp::Div
                ? scalar::binary(op, a, b)

@@ -20,7 +20,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
-#include "relay/scalar/simplify.h"
+#include "relay/scalar/solve.h"
 #include "relay/transform/control/to_a_normal_form.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/param_devices.h"
@@ -80,13 +80,6 @@ Dims sizes_in(const Type& type) {
   return sizes;
 }
 
-// True for the size itself, or one that determines it, as 2 * n does. form_segments has the same rule.
-bool determines(const Dim& size, const Dim& v) {
-  if (scalar::is_any(size)) return false;
-  const std::optional<scalar::Affine> affine = scalar::as_affine(size, {v});
-  return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
-}
-
 class Lifter {
  public:
   Lifter(const Module& module, std::string name) : module_(module), name_(std::move(name)) {}
@@ -130,7 +123,7 @@ class Lifter {
         binder_[p.get()] = static_cast<int>(i);
         for (const Dim& d : sizes_in(p->type))
           for (const Dim& v : scalar::free_vars(d))
-            if (determines(d, v)) givers_.insert(v.get(), p);
+            if (scalar::determines(d, v)) givers_.insert(v.get(), p);
       }
       std::vector<const Expr*> work{&f->body};
       NodeSet seen, sizes;
@@ -185,7 +178,8 @@ class Lifter {
     auto is_said = [&](const Dim& v) {
       return std::any_of(f.function->params.begin(), f.function->params.end(), [&](const VarRef& p) {
         const Dims sizes = sizes_in(p->type);
-        return std::any_of(sizes.begin(), sizes.end(), [&](const Dim& d) { return determines(d, v); });
+        return std::any_of(sizes.begin(), sizes.end(),
+                           [&](const Dim& d) { return scalar::determines(d, v).has_value(); });
       });
     };
     auto add = [&](const Expr& e) {

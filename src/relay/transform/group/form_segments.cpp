@@ -17,7 +17,7 @@
 #include "relay/ir/node_map.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
-#include "relay/scalar/simplify.h"
+#include "relay/scalar/solve.h"
 #include "relay/transform/algebra/specialise.h"
 #include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/control/to_a_normal_form.h"
@@ -458,23 +458,17 @@ class Scope {
       const TensorType* t = as<TensorType>(type);
       return t ? t->shape : Dims{};
     };
-    auto gives = [](const Dims& shape, const Dim& v) {
-      return std::any_of(shape.begin(), shape.end(), [&](const Dim& d) { return d == v; });
-    };
-    // The size, or one like 2 * v + 1.
     auto determines = [&](const Type& type, const Dim& v) {
       const Dims shape = shape_of(type);
-      return gives(shape, v) || std::any_of(shape.begin(), shape.end(), [&](const Dim& d) {
-               std::optional<scalar::Affine> affine = scalar::is_any(d) ? std::nullopt : scalar::as_affine(d, {v});
-               return affine && affine->coefficients[0] > 0 && scalar::is_int(scalar::simplify(affine->rest));
-             });
+      return std::any_of(shape.begin(), shape.end(),
+                         [&](const Dim& d) { return scalar::determines(d, v).has_value(); });
     };
     Dims wanted;
     for (int m : members) {
       auto add = [&](const Type& type) {
         for (const Dim& d : shape_of(type))
           for (const Dim& v : scalar::free_vars(d))
-            if (!gives(wanted, v)) wanted.push_back(v);
+            if (std::find(wanted.begin(), wanted.end(), v) == wanted.end()) wanted.push_back(v);
       };
       auto add_of = [&](const Expr& e) {
         add(e->type);
