@@ -5,6 +5,7 @@
 #include "relay/ir/fields.h"
 #include "relay/ir/substitute_dims.h"
 #include "relay/scalar/simplify.h"
+#include "relay/scalar/solve.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/saved_types.h"
 
@@ -79,14 +80,12 @@ class Sizes {
   void match_size(const Dim& declared, const Dim& given, bool exact) {
     for (const Dim& v : scalar::free_vars(declared)) {
       if (is_known(v)) continue;
-      const std::optional<scalar::Affine> affine = scalar::as_affine(declared, {v});
-      const Dim rest = affine ? scalar::simplify(affine->rest) : nullptr;
-      const bool determines = affine && affine->coefficients[0] > 0 && scalar::is_int(rest);
-      if (!given || scalar::is_any(given) || !determines || (exact && declared != v)) {
+      const std::optional<scalar::Determined> found = scalar::determines(declared, v);
+      if (!given || scalar::is_any(given) || !found || (exact && declared != v)) {
         unknown.push_back({v, scalar::imm(1)});
         continue;
       }
-      known.push_back({v, scalar::simplify(scalar::floordiv(given - rest, scalar::imm(affine->coefficients[0])))});
+      known.push_back({v, scalar::simplify(scalar::floordiv(given - found->offset, scalar::imm(found->factor)))});
     }
   }
 };

@@ -53,13 +53,17 @@ Expr typed(Expr e, const Type& type) {
   return e;
 }
 
-// The segments of all functions of a module, each once.
+// The segments of all functions of a module, each once. Sizes with other names make another segment: a name stands for
+// one size in all of the function around it.
 class Segments {
  public:
   FunctionRef unique(const FunctionRef& f) {
     std::vector<FunctionRef>& same = known_[hash(f)];
     for (const FunctionRef& other : same)
-      if (equal(Expr(f), Expr(other))) return other;
+      if (equal(Expr(f), Expr(other)) &&
+          std::ranges::equal(f->params, other->params,
+                             [](const VarRef& a, const VarRef& b) { return equal(a->type, b->type); }))
+        return other;
     same.push_back(f);
     return f;
   }
