@@ -77,6 +77,18 @@ static bool may_depend(const Type& type) {
   return !tuple || std::any_of(tuple->fields.begin(), tuple->fields.end(), may_depend);
 }
 
+// No size of a result is below 0. The runtime sees only those of arrays, and a result may stay inside of a kernel.
+static void assume_sizes(const Type& result) {
+  if (const ir::TupleType* tuple = as<ir::TupleType>(result))
+    for (const Type& field : tuple->fields) assume_sizes(field);
+  const ir::TensorType* tensor = as<ir::TensorType>(result);
+  for (const Dim& d : tensor ? tensor->shape : ir::Dims()) {
+    if (scalar::is_var(d)) continue;
+    Condition condition{Condition::Kind::AtLeast, d, imm(0)};
+    if (!condition.proven()) Assumptions::assume(std::move(condition));
+  }
+}
+
 std::vector<Condition> conditions_of(const ir::Expr& body) {
   Conditions out;
   ir::NodeSet seen;
@@ -87,7 +99,9 @@ std::vector<Condition> conditions_of(const ir::Expr& body) {
     if (std::any_of(inputs.begin(), inputs.end(), [](const Type& t) { return !t; })) return;
     if (std::none_of(inputs.begin(), inputs.end(), may_depend) && call->type && !may_depend(call->type)) return;
     Assumptions assumed;
-    if (!op->def->infer(call->attrs, inputs)) return;
+    const Result<Type> result = op->def->infer(call->attrs, inputs);
+    if (!result) return;
+    assume_sizes(*result);
     for (Condition c : assumed.found()) {
       c.op = op->name, c.span = call->span;
       out.add(c);

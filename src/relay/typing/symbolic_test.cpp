@@ -151,6 +151,8 @@ TEST(Symbolic, conditions) {
       {"%c: bool, %x: Tensor[(n), float32]",
        "if (%c) { split(%x, indices_or_sections=3).1 } else { zeros(shape=[n / 3]) }", ""},
       {"%x: Tensor[(1, 3, h, 8), float32]", chain.c_str(), "h >= 401"},
+      {"%x: Tensor[(n), float32], %y: Tensor[(m), float32]", "broadcast_to(sum(%x), shape=[m - n, n / 2])",
+       "m - n >= 0"},
   };
   for (const Needs& c : cases) {
     Result<ir::Module> module =

@@ -40,6 +40,10 @@ TWO_INPUTS = """def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(m, 2), float3
 SECTIONS = """def @main(%x: Tensor[(2, n), float32]) {
   let %parts = split(%x, indices_or_sections=2, axis=1); subtract(%parts.1, %parts.0) }"""
 
+# The array of this size is part of the kernel of the concatenation.
+BELOW_ZERO = """def @main(%x: Tensor[(n), float32], %y: Tensor[(m), float32]) {
+  concatenate((broadcast_to(sum(%x), shape=[m - n]), %y)) }"""
+
 
 def doubled(x):
     h, w = x.shape[2:]
@@ -82,6 +86,13 @@ CASES = {
         ["input `x`: dimension 1 is 7, but split (", "needs `n % 2 == 0`: 7 is not a multiple of 2"],
         [(2, 8)],
         lambda x: x[:, 4:] - x[:, :4],
+    ),
+    "below zero": (
+        BELOW_ZERO,
+        [(4,), (2,)],
+        ["input `x`: dimension 0 is 4; input `y`: dimension 0 is 2, but broadcast_to (", "`m - n >= 0`: -2 is less"],
+        [(2,), (5,)],
+        lambda x, y: np.concatenate([np.full(3, x.sum()), y]),
     ),
 }
 
