@@ -1,8 +1,5 @@
 #include "relay/driver/pass_options.h"
 
-#include <algorithm>
-#include <array>
-
 #include "relay/lower/group/cost.h"
 #include "relay/machine/instruction.h"
 
@@ -21,19 +18,9 @@ static const char* faster_bytes(const TargetDesc& target) {
   return "either";
 }
 
-// True if the target adds products of four bytes, as lower/rules/narrow/block_dots.cpp needs.
-static bool adds_products_of_bytes(const TargetDesc& target) {
-  return target.blocks.threads == 0 &&
-         std::ranges::any_of(std::array{DType::uint8(), DType::int8()}, [&](DType weight) {
-           const machine::Instruction* found =
-               machine::fastest_instruction(target, weight, DType::int8(), DType::int32()).instruction;
-           return found && found->products == 4;
-         });
-}
-
 std::string precision_note(const Options& options) {
   const TargetDesc& target = options.lower.target;
-  if (options.passes.precision == Precision::ShortInputs && !adds_products_of_bytes(target))
+  if (options.passes.precision == Precision::ShortInputs && !machine::instruction_for_four_bits(target))
     return "the target does not add products of bytes: inputs are rounded, but products take as long as before";
   if (options.passes.precision != Precision::BFloat16 || target.blocks.threads > 0) return "";
   const double floats = target.fma_per_cycle * static_cast<double>(lower::float_lanes(target));
@@ -58,7 +45,7 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   out["fake_quantization_to_integer.products"] =
       int64_t{on_tiles || products > lower::surely_more * target.fma_per_cycle};
   out["fake_quantization_to_integer.bytes"] = std::string(faster_bytes(target));
-  out["fuse_ops.integer_blocks"] = int64_t{adds_products_of_bytes(target)};
+  out["fuse_ops.integer_blocks"] = int64_t{machine::instruction_for_four_bits(target) != nullptr};
   const machine::Instruction* short_tiles = machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(),
                                                                          DType::float32(), machine::Registers::Tile)
                                                 .instruction;

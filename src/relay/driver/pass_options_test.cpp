@@ -39,7 +39,7 @@ TEST(PassOptions, bytes_of_the_machine) {
 TEST(PassOptions, blocks_of_integers) {
   if (const std::string missing = missing_of({"vpdpbusd", "vpmaddubsw", "sdot"}); !missing.empty())
     GTEST_SKIP() << missing;
-  for (const char* target : {"zen4", "zen3", "haswell", "neoverse-n1", "rv64gcv", "cuda:sm_80"}) {
+  for (const char* target : {"zen4", "zen3", "haswell", "neoverse-n1", "rv64gcv", "cortex-m4", "cuda:sm_80"}) {
     Options options;
     options.lower.target = *find_target(target), options.passes.precision = Precision::ShortInputs;
     const bool adds = std::get<int64_t>(pass_options(options).at("fuse_ops.integer_blocks")) != 0;

@@ -157,21 +157,12 @@ bool find_axes(const ScheduleDraft& draft, BlockDots& d) {
   return d.n.var && d.sum->axes.size() == d.result->axes.size() && extent_or(d.n, 0) >= draft.lanes(DType::int32());
 }
 
-// The instruction: of unsigned weights and signed data, or of two signed factors.
-machine::RatedInstruction instruction_of(const TargetDesc& target) {
-  const DType data = DType::int8(), sum = DType::int32();
-  machine::RatedInstruction best = machine::fastest_instruction(target, DType::uint8(), data, sum);
-  if (!best.instruction) best = machine::fastest_instruction(target, data, data, sum);
-  return best.instruction && best.instruction->products == products ? best : machine::RatedInstruction();
-}
-
 std::optional<BlockDots> block_dots(const ScheduleDraft& draft, const te::Tensor& r, const te::Tensor& e) {
   if (r->combiner != te::Combiner::Sum || r->dtype != DType::float32() || r->reduce_axes.size() != 1 ||
-      !scalar::is_int(r->reduce_axes[0].extent) || draft.form.by_channels || draft.form.schedule || draft.is_step ||
-      draft.target->blocks.threads > 0)
+      !scalar::is_int(r->reduce_axes[0].extent) || draft.form.by_channels || draft.form.schedule || draft.is_step)
     return std::nullopt;
   BlockDots d{r, e, r->reduce_axes[0], {}};
-  d.instruction = instruction_of(*draft.target).instruction;
+  d.instruction = machine::instruction_for_four_bits(*draft.target);
   if (!d.instruction || !read_factors(draft, d, draft.expanded(r).body(*r))) return std::nullopt;
   d.block = block_of(d);
   if (d.block % of_step != 0 || d.k.extent->ivalue % d.block != 0 || !is_equal_in_blocks(d) || !find_axes(draft, d))
