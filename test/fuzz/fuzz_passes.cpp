@@ -42,7 +42,7 @@ bool keeps_results(const std::string& name) {
   for (const char* other :
        {"annotate_quantization", "annotate_target", "fake_quantization_to_integer", "fast_math", "form_segments",
         "gradient", "training_forms", "merge_compiler_regions", "merge_composite", "partition_graph",
-        "to_mixed_precision", "round_once", "shorten_weights", "split_contractions"})
+        "to_mixed_precision", "round_inputs", "round_once", "shorten_weights", "split_contractions"})
     if (name == other) return false;
   return true;
 }

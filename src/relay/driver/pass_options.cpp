@@ -20,6 +20,8 @@ static const char* faster_bytes(const TargetDesc& target) {
 
 std::string precision_note(const Options& options) {
   const TargetDesc& target = options.lower.target;
+  if (options.passes.precision == Precision::ShortInputs && !machine::instruction_for_four_bits(target))
+    return "the target does not add products of bytes: inputs are rounded, but products take as long as before";
   if (options.passes.precision != Precision::BFloat16 || target.blocks.threads > 0) return "";
   for (const machine::Registers registers : {machine::Registers::Tile, machine::Registers::Vector})
     if (machine::relative_rate(target, DType::bfloat16(), DType::bfloat16(), DType::float32(), registers) >
@@ -41,6 +43,7 @@ std::map<std::string, ir::AttrValue> pass_options(const Options& options) {
   out["fake_quantization_to_integer.products"] =
       int64_t{on_tiles || products > lower::surely_more * target.fma_per_cycle};
   out["fake_quantization_to_integer.bytes"] = std::string(faster_bytes(target));
+  out["fuse_ops.integer_blocks"] = int64_t{machine::instruction_for_four_bits(target) != nullptr};
   const machine::Instruction* short_tiles = machine::fastest_instruction(target, DType::bfloat16(), DType::bfloat16(),
                                                                          DType::float32(), machine::Registers::Tile)
                                                 .instruction;

@@ -35,6 +35,19 @@ TEST(PassOptions, bytes_of_the_machine) {
   EXPECT_EQ(bytes_of("neoverse-v1"), "either");
 }
 
+// Data of 8 bits are converted in the kernels of products if the machine adds products of bytes; else a note says so.
+TEST(PassOptions, blocks_of_integers) {
+  if (const std::string missing = missing_of({"vpdpbusd", "vpmaddubsw", "sdot"}); !missing.empty())
+    GTEST_SKIP() << missing;
+  for (const char* target : {"zen4", "zen3", "haswell", "neoverse-n1", "rv64gcv", "cortex-m4", "cuda:sm_80"}) {
+    Options options;
+    options.lower.target = *find_target(target), options.passes.precision = Precision::ShortInputs;
+    const bool adds = std::get<int64_t>(pass_options(options).at("fuse_ops.integer_blocks")) != 0;
+    EXPECT_EQ(adds, std::string_view("zen4 zen3 haswell neoverse-n1").find(target) != std::string_view::npos) << target;
+    EXPECT_EQ(precision_note(options).empty(), adds) << target;
+  }
+}
+
 // bfloat16 that is slower than float32 is announced.
 TEST(PassOptions, slow_precision) {
   if (const std::string missing = missing_of({"vdpbf16ps", "tdpbf16ps", "bfmmla"}); !missing.empty())

@@ -45,6 +45,7 @@ static const LevelledPass steps[] = {
     {"transposed_to_conv2d", 2},  // transposed convolutions with a stride become ordinary ones
     {"fold_constant", 2},         // arithmetic on weights left by the rewrites above is computed now
     {"shorten_weights", 0, Mode::Inference, {Precision::Auto}},
+    {"round_inputs", 0, Mode::Inference, {Precision::ShortInputs}},
     {"split_contractions", 0, Mode::Inference, {Precision::TwoParts, Precision::ThreeParts}},
     {"combine_added_matmul", 2},  // a gradient summed over the uses of a weight is one product
     {"limit_width", 0},           // kernels of thousands of operands become trees of small ones
@@ -82,20 +83,21 @@ const char* name(Precision precision) {
     case Precision::Auto: return "auto";
     case Precision::TwoParts: return "bf16x2";
     case Precision::ThreeParts: return "bf16x3";
+    case Precision::ShortInputs: return "int8_inputs";
   }
   return "?";
 }
 
 Result<Precision> find_precision(const std::string& text) {
   for (Precision p : {Precision::AsWritten, Precision::BFloat16, Precision::Float16, Precision::Auto,
-                      Precision::TwoParts, Precision::ThreeParts})
+                      Precision::TwoParts, Precision::ThreeParts, Precision::ShortInputs})
     if (text == name(p)) return p;
   return Diagnostic{DiagnosticKind::bad_option,
                     format("there is no precision '{}'", text),
                     {},
                     {},
                     {},
-                    "as_written, bf16, f16, auto, bf16x2 or bf16x3"};
+                    "as_written, bf16, f16, auto, bf16x2, bf16x3 or int8_inputs"};
 }
 
 Pipeline pipeline(int level, Mode mode, Precision precision) {

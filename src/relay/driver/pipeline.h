@@ -29,8 +29,9 @@ enum class Precision : uint8_t {
   // Contractions from two or three bfloat16 parts of each float32, three or six products (split_contractions).
   TwoParts,
   ThreeParts,
+  ShortInputs,  // inputs of products with weights of four bits rounded to 8 bits by blocks (round_inputs)
 };
-const char* name(Precision precision);  // "as_written", "bf16", "f16", "auto", "bf16x2", "bf16x3"
+const char* name(Precision precision);  // "as_written", "bf16", "f16", "auto", "bf16x2", "bf16x3", "int8_inputs"
 Result<Precision> find_precision(const std::string& name);
 
 struct Pipeline {

@@ -61,6 +61,7 @@ const char* target_of(lower::Rule rule) {
 // True unless the rule needs an instruction that the list lacks (dev/without).
 bool can_be_used(lower::Rule rule) {
   const std::string_view needed = name(rule) == "dot_products" ? "vpdpbusd"
+                                  : name(rule) == "block_dots" ? "vpdpbusd"
                                   : name(rule) == "tiles"      ? "tdpbssd"
                                   : name(rule) == "warp_tiles" ? "mma.m16n8k32.s8"
                                                                : "";

@@ -15,6 +15,7 @@ struct Network {
   Shape input;
   std::vector<Shape> weights;  // constants
   const char* body;            // of %x and %w0, %w1
+  int of_bytes = -1;           // the weight of uint8; the others are floats
 };
 
 // Together they use every rule.
@@ -42,6 +43,13 @@ inline const std::vector<Network> networks = {
      {},
      "let %m = mean(%x, axis=[0, 1, 2], keepdims=True); (%m, variance(%x, %m, axis=[0, 1, 2]))"},
     {"rows", {32, 300}, {}, "nn.softmax(%x)"},
+    {"block dots",
+     {20, 256},
+     {{64, 128}, {64, 8}},
+     "let %s = add(max(reshape(abs(%x), newshape=[20, 8, 32]), axis=[2]), 0.1f); "
+     "nn.dense(qnn.dequantize(cast(multiply(%x, 64f), dtype=\"int8\"), %s, 0, axis=1, block=32), "
+     "qnn.dequantize(storage.unpack(%w0, dtype=\"int4\", axis=1), %w1, 0, axis=1, block=32))",
+     0},
     {"inner product", {1, 2, 600}, {}, "nn.batch_matmul(%x, %x, transpose_b=True)"},
     {"dot products",
      {20, 256},
@@ -88,17 +96,28 @@ inline Tensor values(const Shape& shape, int64_t step) {
   return t;
 }
 
+inline Tensor bytes(const Shape& shape, int64_t step) {
+  Tensor t = Tensor::full(shape, DType::uint8(), 0);
+  for (int64_t i = 0; i < t.elements(); ++i) t.set(i, static_cast<double>(i * step % 251));
+  return t;
+}
+
 // A typed module with @main of %x.
 inline ir::Module module_of(const Network& c) {
-  auto type = [](const Shape& shape) { return format("Tensor[({}), float32]", join(shape, ", ")); };
-  std::string params = "%x: " + type(c.input);
-  for (size_t i = 0; i < c.weights.size(); ++i) params += format(", %w{}: {}", i, type(c.weights[i]));
+  auto type = [](const Shape& shape, DType dtype) {
+    return format("Tensor[({}), {}]", join(shape, ", "), dtype.str());
+  };
+  auto is_bytes = [&](size_t i) { return static_cast<int>(i) == c.of_bytes; };
+  std::string params = "%x: " + type(c.input, DType::float32());
+  for (size_t i = 0; i < c.weights.size(); ++i)
+    params += format(", %w{}: {}", i, type(c.weights[i], is_bytes(i) ? DType::uint8() : DType::float32()));
   Result<ir::Module> module = text::parse(format("#[version = \"0.0.5\"]\ndef @main({}) {{ {} }}\n", params, c.body));
   RELAY_CHECK(module, "{}", render(module.errors()));
   ir::FunctionRef& main = module->functions.at("main");
   ir::VarMap constants;
   for (size_t i = 0; i < c.weights.size(); ++i)
-    constants[main->params[i + 1].get()] = ir::constant(values(c.weights[i], 31));
+    constants[main->params[i + 1].get()] =
+        ir::constant(is_bytes(i) ? bytes(c.weights[i], 31) : values(c.weights[i], 31));
   main = ir::function({main->params[0]}, ir::substitute(main->body, constants), {});
   Result<ir::Module> typed = typing::infer(*module);
   RELAY_CHECK(typed, "{}", render(typed.errors()));

@@ -115,6 +115,16 @@ RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType
   return best;
 }
 
+const Instruction* instruction_for_four_bits(const TargetDesc& target) {
+  constexpr int at_once = 4;
+  for (const DType numbers : {DType::uint8(), DType::int8()}) {
+    const Instruction* found = fastest_instruction(target, numbers, DType::int8(), DType::int32()).instruction;
+    const bool has_lanes = found && found->most_bytes > found->sum.bytes();
+    if (has_lanes && found->products == at_once && target.blocks.threads == 0) return found;
+  }
+  return nullptr;
+}
+
 bool has_tiles_in_vectors(const TargetDesc& target) {
   const std::span<const Instruction> all = instructions();
   return std::any_of(all.begin(), all.end(),

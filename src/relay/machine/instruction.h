@@ -61,6 +61,9 @@ struct RatedInstruction {
 };
 RatedInstruction fastest_instruction(const TargetDesc& target, DType left, DType right, DType sum,
                                      Registers registers = Registers::Vector);
+// The vector instruction that adds products of int8 with numbers of four bits, as bytes of either sign, four at once;
+// null if there is none.
+const Instruction* instruction_for_four_bits(const TargetDesc& target);
 // True if the target's tiles are vector registers.
 bool has_tiles_in_vectors(const TargetDesc& target);
 // An asynchronous copy to shared memory.

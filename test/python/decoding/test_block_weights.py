@@ -62,3 +62,24 @@ def test_weights_of_this_type(name, tmp_path):
     got, wanted = logits
     assert np.ptp(wanted) > 0.1  # not all alike
     assert np.abs(got - wanted).max() < 2e-5 * np.abs(wanted).max()  # float32 sums in another order
+
+
+@pytest.mark.parametrize("name", ["Q4_0", "Q4_1", "Q4_K"])
+def test_inputs_are_rounded_on_request(name, tmp_path):
+    """With weights of four bits and precision int8_inputs, products add integers; logits differ by some 1 %."""
+    draw = np.random.default_rng(0)
+    code = next(code for code, block in BLOCKS.items() if block.name == name)
+    tensors = {f"{norm}.weight": draw.normal(size=WIDTH, loc=1, scale=0.1).astype(np.float32) for norm in NORMS}
+    for part, shape in SHAPES.items():
+        tensors[f"{part}.weight"] = (code, shape, rows_of(name, shape, draw).tobytes())
+    path = tmp_path / "m.gguf"
+    path.write_bytes(gguf_files.content(KEYS, tensors))
+    logits = []
+    for precision in ("as_written", "int8_inputs"):
+        decoder = Decoder(opened(path), cache=False, threads=1, precision=precision)
+        state = decoder.state(40)
+        prompt = state.feed(np.arange(1, 31)[None], every=True)
+        logits.append(np.concatenate([prompt, state.feed(np.array([[5]]))[:, None]], axis=1))
+    assert "numbers of four bits by" in decoder.compiled.emit("schedule")
+    error = np.sqrt(np.mean((logits[1] - logits[0]) ** 2) / np.mean(logits[0] ** 2))
+    assert 1e-4 < error < 0.03, error

@@ -156,6 +156,17 @@ CASES = [
     case("MatMulNBits", [f(2, 3, 40), u8(5, 3, 8), f(5, 3)], K=40, N=5, bits=4, block_size=16),
     case("MatMulNBits", [f(3, 32), u8(5, 2, 8), f(5, 2), u8(5, 1), None, f(5)], K=32, N=5, bits=4, block_size=16),
     case("MatMulNBits", [f(3, 32), u8(5, 2, 16), f(5, 2), u8(5, 2)], K=32, N=5, bits=8, block_size=16),
+    # Inputs are rounded to 8 bits by blocks.
+    case("MatMulNBits", [f(1, 128), u8(48, 4, 16), f(48, 4) / 9], K=128, N=48, bits=4, block_size=32, accuracy_level=4),
+    case(
+        "MatMulNBits",
+        [f(2, 3, 128), u8(40, 2, 32), f(40, 2) / 9, u8(40, 1), None, f(40)],
+        K=128,
+        N=40,
+        bits=4,
+        block_size=64,
+        accuracy_level=4,
+    ),
 ]
 
 

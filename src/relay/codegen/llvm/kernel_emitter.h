@@ -121,6 +121,8 @@ class KernelEmitter {
   // --- dot products of narrow numbers (llvm_dot.cpp)
   Value* dot(const scalar::Expr& e, const scalar::Expr& sum);
   Value* side_by_side(std::span<const scalar::Expr> of);
+  Value* bits_side_by_side(scalar::BinaryOp op, std::span<const scalar::Expr> left,
+                           std::span<const scalar::Expr> right);
   Value* load_run(std::span<const scalar::Expr> of);
   Value* opaque_copies(Value* numbers, unsigned lanes);
   bool is_run(std::span<const scalar::Expr> of);

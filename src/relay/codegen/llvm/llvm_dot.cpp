@@ -157,6 +157,26 @@ llvm::Value* KernelEmitter::opaque_copies(llvm::Value* numbers, unsigned lanes) 
   return known = at.CreateCall(llvm::InlineAsm::get(type, "", "=w,0", false), {copies});
 }
 
+// Bits of numbers of each lane, adjacent; null for other operations.
+llvm::Value* KernelEmitter::bits_side_by_side(scalar::BinaryOp op, std::span<const Expr> left,
+                                              std::span<const Expr> right) {
+  auto both = [&](auto&& combine) {
+    llvm::Value *a = side_by_side(left), *b = side_by_side(right);
+    return combine(a, b);
+  };
+  switch (op) {
+    case scalar::BinaryOp::BitXor: return both([&](auto* a, auto* b) { return b_.CreateXor(a, b); });
+    case scalar::BinaryOp::BitAnd: return both([&](auto* a, auto* b) { return b_.CreateAnd(a, b); });
+    default: break;
+  }
+  const bool is_unsigned = left[0]->dtype.element() == DType::uint8();
+  Expr by = scalar::simplify(right[0]);
+  while (by->kind == Kind::Broadcast || by->kind == Kind::Cast) by = by->args[0];
+  if (op != scalar::BinaryOp::Shr || !is_unsigned || !scalar::is_int(by) || by->ivalue < 0 || by->ivalue >= 8)
+    return nullptr;
+  return both([&](auto* a, auto* b) { return b_.CreateLShr(a, b); });
+}
+
 // A vector in which the numbers of each lane are adjacent, as in memory.
 llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
   if (const Expr whole = whole_of(of); whole && module_.getDataLayout().isLittleEndian()) {
@@ -188,8 +208,8 @@ llvm::Value* KernelEmitter::side_by_side(std::span<const Expr> of) {
     llvm::Type* element = llvm::cast<llvm::FixedVectorType>(numbers->getType())->getElementType();
     return b_.CreateBitCast(spread, llvm::FixedVectorType::get(element, n * static_cast<unsigned>(lanes)));
   }
-  if (alike && first->kind == Kind::Binary && first->binary == scalar::BinaryOp::BitXor)
-    return b_.CreateXor(side_by_side(arguments(0)), side_by_side(arguments(1)));
+  if (alike && first->kind == Kind::Binary)
+    if (llvm::Value* v = bits_side_by_side(first->binary, arguments(0), arguments(1))) return v;
   if (alike && first->kind == Kind::Cast && !first->dtype.is_float() && !first->args[0]->dtype.is_float()) {
     const int all = lanes * static_cast<int>(n);
     return values_.cast(side_by_side(arguments(0)), first->args[0]->dtype.element().with_lanes(all),

@@ -100,6 +100,10 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
   add_value<std::string>(*verb, *options, "--kv-cache", "kv_cache",
                          "Type in which keys and values of earlier tokens are kept: float32, or int8 [float32]")
       ->check(CLI::IsMember({"float32", "int8"}));
+  add_value<std::string>(*verb, *options, "--precision", "precision",
+                         "int8_inputs: round the inputs of products with weights of four bits to 8 bits in blocks, "
+                         "which is faster and adds an error of about 0.6 % to each product [as_written]")
+      ->check(CLI::IsMember({"as_written", "int8_inputs"}));
   verb->add_flag_callback(
       "--no-cache", [options = options.get()] { options->given["cache"] = false; },
       "Neither look for the compiled model in the cache nor store it there");

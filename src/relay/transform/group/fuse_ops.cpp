@@ -151,8 +151,9 @@ struct Dominators {
 
 class Fuser {
  public:
-  Fuser(const FunctionRef& f, int max_group, bool reduce_epilogue)
+  Fuser(const FunctionRef& f, int max_group, bool reduce_epilogue, bool integer_blocks)
       : flow_(f), conversions_(weight_conversions(f)), max_group_(max_group), reduce_epilogue_(reduce_epilogue) {
+    if (integer_blocks) add_data_in_blocks(f, conversions_);
     nodes_.resize(flow_.nodes.size());
   }
 
@@ -194,7 +195,7 @@ class Fuser {
         const op::OpDef* def = as<Op>(call->callee)->def;
         node.is_call = true;
         // An operator with several results can only end a group, and followers cannot use its tile.
-        bool fusable = def && as<TensorType>(e->type);
+        bool fusable = def && as<TensorType>(e->type) && !is_conversion(n);
         node.kind = fusable ? def->fusion : Fusion::Opaque;
         node.group_kind = node.kind;
         const std::set<const ExprNode*> checked = checked_operands(*call);
@@ -501,10 +502,12 @@ Result<Module> fuse_ops(const Module& module, PassContext& context) {
   RELAY_ASSIGN(Module typed, typing::infer(module));
   int max_group = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_group"), 1, 1 << 20));
   int max_results = static_cast<int>(std::clamp<int64_t>(context.count("fuse_ops.max_results"), 1, 1 << 20));
-  bool reduce_epilogue = context.flag("fuse_ops.reduce_epilogue");
+  bool reduce_epilogue = context.flag("fuse_ops.reduce_epilogue"),
+       integer_blocks = context.flag("fuse_ops.integer_blocks");
   return for_each_function(typed, [&](const FunctionRef& f) {
     if (is_closed(f)) return f;
-    return without_barriers(fuse_results(Fuser(f, max_group, reduce_epilogue).run(), max_group, max_results));
+    const FunctionRef fused = Fuser(f, max_group, reduce_epilogue, integer_blocks).run();
+    return without_barriers(fuse_results(fused, max_group, max_results));
   });
 }
 

@@ -21,12 +21,6 @@ void find_factors(const Expr& e, Exprs& out) {
   find_factors(product->args[1], out);
 }
 
-Exprs factors_of(const Expr& e) {
-  Exprs out;
-  find_factors(e, out);
-  return out;
-}
-
 // True for an element of a constant, perhaps converted.
 bool is_scale(const std::set<std::string>& constants, const Expr& factor) {
   const Expr& element = factor->kind == Kind::Cast ? factor->args[0] : factor;
@@ -35,13 +29,11 @@ bool is_scale(const std::set<std::string>& constants, const Expr& factor) {
   return source && element->dtype.is_float() && constants.count(source->name);
 }
 
-// The c of each axis // c in `e`.
-std::set<int64_t> divisors(const Expr& e, const Expr& axis) {
-  std::set<int64_t> out;
-  scalar::visit(e, [&](const Expr& n) {
-    if (n->kind == Kind::Binary && n->binary == BinaryOp::FloorDiv && n->args[0] == axis && scalar::is_int(n->args[1]))
-      out.insert(n->args[1]->ivalue);
-  });
+}  // namespace
+
+Exprs factors_of(const Expr& e) {
+  Exprs out;
+  find_factors(e, out);
   return out;
 }
 
@@ -50,7 +42,14 @@ bool uses(const Expr& e, const Expr& var) {
   return std::find(vars.begin(), vars.end(), var) != vars.end();
 }
 
-}  // namespace
+std::set<int64_t> divisors(const Expr& e, const Expr& axis) {
+  std::set<int64_t> out;
+  scalar::visit(e, [&](const Expr& n) {
+    if (n->kind == Kind::Binary && n->binary == BinaryOp::FloorDiv && n->args[0] == axis && scalar::is_int(n->args[1]))
+      out.insert(n->args[1]->ivalue);
+  });
+  return out;
+}
 
 Expr scaled_product(const ScheduleDraft& draft, const te::Tensor& r) {
   auto is_product = [](const Expr& e) { return e->kind == Kind::Binary && e->binary == BinaryOp::Mul; };

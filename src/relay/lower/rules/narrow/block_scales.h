@@ -10,6 +10,13 @@
 
 namespace relay::lower {
 
+// The factors of a product of floats of one type, in order; an element or a sum is its own factor.
+Exprs factors_of(const Expr& e);
+// True if a variable occurs in `e`.
+bool uses(const Expr& e, const Expr& var);
+// The c of each axis // c in `e`.
+std::set<int64_t> divisors(const Expr& e, const Expr& axis);
+
 // The product that `r` sums, with the stages that are inlined into its constant factor written out, if that has an
 // element of a constant as a factor of its own; else null.
 Expr scaled_product(const ScheduleDraft& draft, const te::Tensor& r);
