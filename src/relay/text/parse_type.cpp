@@ -6,6 +6,7 @@
 #include "relay/base/quote.h"
 #include "relay/prelude/prelude.h"
 #include "relay/scalar/parts.h"
+#include "relay/scalar/simplify.h"
 #include "relay/text/parser.h"
 
 namespace relay::text {
@@ -225,8 +226,9 @@ Dim Parser::dim() {
   return swap ? combine(op, b, a) : combine(op, a, b);
 }
 
-// A size that is not too large; otherwise null, reported.
+// A size that is not too large, at least in a simpler form; otherwise null, reported.
 Dim Parser::within_parts(Dim dim) {
+  if (scalar::is_too_large(dim)) dim = scalar::simplify(dim);
   if (!scalar::is_too_large(dim)) return dim;
   report(DiagnosticKind::limit_exceeded, format("a size has more than {} parts", scalar::max_size_parts), span(peek()),
          "give a part of it a name of its own");

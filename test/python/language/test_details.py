@@ -270,7 +270,7 @@ def test_large_sizes_from_python():
         assert relay.transform.InferType()(module).astext(), name
         del size, other, tensor, module
     with pytest.raises(relay.CompileError, match="more than 4096 parts"):
-        relay.Dim(" + ".join(["n"] * 30_000))
+        relay.Dim(" * ".join(["n"] * 30_000))
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[({}), float32]) {{ %x }}'
     with pytest.raises(relay.CompileError, match="more than 4096 parts"):
         relay.parse(text.format(" * ".join(["n"] * 30_000)))

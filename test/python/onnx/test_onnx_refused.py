@@ -223,7 +223,7 @@ ENTRIES = {
         "(float[n,m] x) => (float[n,a] y, float[n,a] z, float[n,b] w) { y, z, w = Split<axis=1, num_outputs=3>(x) }",
         [(draw(2, 6),), (draw(2, 7),), (draw(2, 8),), (draw(2, 3),)],
         [(draw(2, 1),)],
-        "no valid value",
+        r"dimension 1 is 1, but .*Split.* needs `m - \(m \+ 2\) / 3 \* 2 >= 0`",
     ),
     "three parts of as many as there are": (
         "(float[m] x) => (int64[1,a] y, int64[1,a] z, int64[1,b] w) {"
