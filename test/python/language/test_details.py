@@ -239,7 +239,7 @@ def test_types_and_patterns_from_python_nest_as_deep_as_in_text():
 
 
 def test_large_sizes_from_python():
-    """Sizes have so many parts that functions on them, which recurse, end; larger ones are refused."""
+    """Functions on sizes recurse: those with more than 4096 parts are refused, and all others are usable."""
     n, m = relay.Dim("n"), relay.Dim("m")
     steps = {
         "sum": lambda size: size + m,
