@@ -9,6 +9,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "relay/base/sanitizer.h"
+
 namespace relay::driver {
 
 using Json = nlohmann::json;
@@ -86,11 +88,7 @@ Outcome run_isolated(const std::function<Outcome(const At&)>& step) {
   Place place;
   if (!place.is_there()) return no_process();
   place.set("starting");
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  return run(step, place);  // threads are not allowed after a fork
-#endif
-#endif
+  if (has_thread_sanitizer) return run(step, place);
   int ends[2];
   if (pipe(ends) != 0) return no_process();
   const pid_t child = fork();

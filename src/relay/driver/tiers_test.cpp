@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "relay/base/sanitizer.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"
@@ -215,11 +216,7 @@ TEST(Tiers, CodeWithoutAKernelIsRefused) {
 
 // The thread that compiles does not exist in the child, which begins again.
 TEST(Tiers, AForkedChildCompilesItsOwnCode) {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
-#endif
-#endif
+  if (has_thread_sanitizer) GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
   const Network& net = network("sliding");
   const std::shared_ptr<Executable> model = compiled(module_of(net), Tier::Auto);
   const Tensor x = values(net.input, 7);

@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "relay/base/sanitizer.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
 
@@ -243,11 +244,7 @@ TEST(Partition, of_a_diamond) {
 }
 
 // Sanitizers slow every access down; the test detects quadratic time, thousands of times as much.
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr double slower = 8;
-#else
-constexpr double slower = 1;
-#endif
+constexpr double slower = has_address_sanitizer || has_thread_sanitizer ? 8 : 1;
 
 TEST(Patterns, take_linear_time) {
   std::clock_t begin = std::clock();

@@ -9,6 +9,7 @@
 #include <limits>
 #include <thread>
 
+#include "relay/base/sanitizer.h"
 #include "relay/tensor/half.h"
 #include "relay/tensor/memory.h"
 
@@ -85,11 +86,7 @@ TEST(Memory, large_arrays_are_used_again) {
 }
 
 TEST(Memory, a_forked_child_has_arrays_while_threads_use_them) {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
-#endif
-#endif
+  if (has_thread_sanitizer) GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
   constexpr size_t bytes = 100 << 10;
   std::atomic<bool> stop = false;
   std::thread other([&] {

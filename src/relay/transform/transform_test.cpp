@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "relay/base/sanitizer.h"
 #include "relay/ir/call_of.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
@@ -266,11 +267,7 @@ TEST(WellFormed, mistakes) {
 }
 
 // Sanitizers slow every access down; the test detects quadratic time, thousands of times as much.
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr double slower = 8;
-#else
-constexpr double slower = 1;
-#endif
+constexpr double slower = has_address_sanitizer || has_thread_sanitizer ? 8 : 1;
 
 // Processor time, so that other work on the machine does not count: of the pass, and of inference before and after.
 double seconds_of(const std::string& pass, const Module& m) {

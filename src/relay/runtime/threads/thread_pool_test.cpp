@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "relay/base/sanitizer.h"
 #include "relay/runtime/threads/thread_choice.h"
 
 namespace relay::runtime {
@@ -126,11 +127,7 @@ TEST(ThreadPool, IdleCostsNothing) {
 }
 
 TEST(ThreadPool, WorksInAForkedChild) {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
-#endif
-#endif
+  if (has_thread_sanitizer) GTEST_SKIP() << "the thread sanitizer allows no threads after a fork";
   std::atomic<int64_t> total = 0;
   ThreadPool::global().parallel(10, 0, [&](int64_t b, int64_t e, int) { total += e - b; });
   pid_t child = fork();
