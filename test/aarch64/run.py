@@ -146,6 +146,19 @@ def integers(path):
     write(path, nodes, weights, (11, 72), onnx.TensorProto.INT32)
 
 
+def halves(path):
+    """Arithmetic on float16, on every finite number beside another one that is not 0: no result is NaN."""
+    path.write_text("""#[version = "0.0.5"]
+def @main(%x: Tensor[(n), float16], %y: Tensor[(n), float16]) {
+  (add(%x, %y), subtract(%x, %y), multiply(%x, %y), divide(%x, %y), maximum(%x, %y), nn.relu(add(multiply(%x, %y), %x)))
+}
+""")
+    numbers = np.arange(65536, dtype=np.uint16).view(np.float16)
+    numbers = numbers[np.isfinite(numbers)]
+    others = np.random.default_rng(4).permutation(numbers)
+    np.savez(path.with_suffix(".npz"), x=numbers, y=np.where(others == 0, np.float16(1), others))
+
+
 def quantised(model, folder):
     """The network with int8 values and weights."""
     images, out = folder / "images.npz", folder / f"{model.stem}_int8.relay"
@@ -230,16 +243,17 @@ def runner(model, folder):
     return f"{program.stat().st_size >> 10} KiB; {compare(got, here, exact=False)} from this machine"
 
 
-def vectors(model, folder):
+def vectors(model, folder, inputs=(), exact=False):
+    """The model on processors of several vector lengths. `inputs`: arguments of both programs; else they are random."""
     program = BUILD / "bin/relay-run"
     here = folder / f"{model.stem}.here.npz"
-    must([HERE, "run", model, "--output", here, "--no-cache"], cwd=ROOT)
+    must([HERE, "run", model, *inputs, "--output", here, "--no-cache"], cwd=ROOT)
     said = []
     for target, bits in VECTORS.items():
         made, got = folder / f"{model.stem}.{target}.rart", folder / f"{model.stem}.{target}.npz"
         must([HERE, "compile", model, "--target", target, "--strict", "-o", made], cwd=ROOT)
-        must([*with_vectors(bits), program, made, "--output", got, "--threads", "1"], cwd=ROOT)
-        said.append(f"{target}: {compare(got, here, exact=False)}")
+        must([*with_vectors(bits), program, made, *inputs, "--output", got, "--threads", "1"], cwd=ROOT)
+        said.append(f"{target}: {compare(got, here, exact)}")
         if target.startswith("sve"):
             other = [*with_vectors(1024), program, made]
             done = subprocess.run([str(word) for word in other], capture_output=True, text=True)
@@ -256,7 +270,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         networks = [folder / "mlp.onnx", folder / "small_resnet.onnx"]
-        mlp(networks[0]), small_resnet(networks[1]), integers(folder / "integers.onnx")
+        mlp(networks[0]), small_resnet(networks[1]), integers(folder / "integers.onnx"), halves(folder / "halves.relay")
         tour = [ROOT / "examples/tour" / model for model in TOUR]
         programs = [ROOT / "examples" / model for model in PROGRAMS]
         checks = {f"unit.{layer}": lambda layer=layer: unit(layer) for layer in SLICE}
@@ -266,6 +280,9 @@ def main():
         checks |= {
             f"vectors.{m.stem}": lambda m=m: vectors(m, folder) for m in [*tour, *networks, folder / "integers.onnx"]
         }
+        checks["vectors.halves"] = lambda: vectors(
+            folder / "halves.relay", folder, ["--input", folder / "halves.npz"], exact=True
+        )
         checks["vectors.mlp_int8"] = lambda: vectors(quantised(networks[0], folder), folder)
         chosen = {name: check for name, check in checks.items() if re.fullmatch(options.only, name)}
         for name, check in chosen.items():

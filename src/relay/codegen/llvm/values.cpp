@@ -31,9 +31,10 @@ static bool has(const TargetDesc& target, const char* feature) {
 
 Values::Values(llvm::IRBuilder<>& builder, const TargetDesc& target)
     : b(builder),
-      f16c_(has(target, "+f16c")),
+      converts_halves_(has(target, "+f16c") || target.triple.starts_with("aarch64")),
       long_lanes_to_float_(has(target, "+avx512dq")),
       bfloat_(has(target, "+avx512bf16") && has(target, "+avx512vl")),
+      half_arithmetic_((has(target, "+avx512fp16") && has(target, "+avx512vl")) || has(target, "+fullfp16")),
       rounds_to_integers_(target.triple.starts_with("x86_64")),
       relaxed_(has(target, "+relaxed-simd")) {}
 
@@ -68,7 +69,7 @@ Value* Values::from_memory(Value* v, DType t) {
     Type* wide = like(v, b.getInt32Ty());
     return b.CreateBitCast(b.CreateShl(b.CreateZExt(v, wide), int_like(wide, 16)), like(v, b.getFloatTy()));
   }
-  if (f16c_) return b.CreateFPExt(b.CreateBitCast(v, like(v, b.getHalfTy())), like(v, b.getFloatTy()));
+  if (converts_halves_) return b.CreateFPExt(b.CreateBitCast(v, like(v, b.getHalfTy())), like(v, b.getFloatTy()));
   return half_value(v);
 }
 
@@ -89,12 +90,17 @@ Value* Values::to_memory(Value* v, DType t) {
     Value* nan = b.CreateFCmpUNO(v, v);
     return b.CreateTrunc(b.CreateSelect(nan, b.CreateOr(high, int_like(wide, 0x40)), rounded), half);
   }
-  if (f16c_) return b.CreateBitCast(narrow(v, like(v, b.getHalfTy())), half);
+  if (converts_halves_) return b.CreateBitCast(narrow(v, like(v, b.getHalfTy())), half);
   return half_bits(v);
 }
 
 // Rounds to a narrower float.
-Value* Values::narrow(Value* v, Type* type) { return b.CreateFPTrunc(v, type); }
+Value* Values::narrow(Value* v, Type* type) {
+  Value* before = nullptr;
+  const bool was_widened =
+      llvm::PatternMatch::match(v, llvm::PatternMatch::m_FPExt(llvm::PatternMatch::m_Value(before)));
+  return was_widened && before->getType() == type ? before : b.CreateFPTrunc(v, type);
+}
 
 // float16 bits to float by integer arithmetic, for machines without the conversion instruction.
 Value* Values::half_value(Value* bits) {
@@ -404,7 +410,27 @@ Value* Values::floor_quotient(Value* x, Value* y) {
   return b.CreateSelect(b.CreateFCmpOEQ(y, zero), plain, q);
 }
 
+// The same as in float, rounded to float16; null if the operation has no such instruction.
+Value* Values::half_binary(BinaryOp op, Value* x, Value* y) {
+  Type* half = like(x, b.getHalfTy());
+  auto computed = [&]() -> Value* {
+    switch (op) {
+      case BinaryOp::Add: return b.CreateFAdd(narrow(x, half), narrow(y, half));
+      case BinaryOp::Sub: return b.CreateFSub(narrow(x, half), narrow(y, half));
+      case BinaryOp::Mul: return b.CreateFMul(narrow(x, half), narrow(y, half));
+      case BinaryOp::Div: return b.CreateFDiv(narrow(x, half), narrow(y, half));
+      case BinaryOp::Min:
+      case BinaryOp::Max: return float_minmax(op == BinaryOp::Max, narrow(x, half), narrow(y, half));
+      default: return nullptr;
+    }
+  };
+  Value* result = computed();
+  return result ? b.CreateFPExt(result, x->getType()) : nullptr;
+}
+
 Value* Values::binary(BinaryOp op, Value* x, Value* y, DType t, bool x_negative) {
+  if (half_arithmetic_ && t.element() == DType::float16())
+    if (Value* result = half_binary(op, x, y)) return result;
   bool real = t.is_float(), sign = is_signed(t), logic = t.is_bool();
   Type* type = x->getType();
   switch (op) {

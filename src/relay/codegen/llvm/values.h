@@ -2,7 +2,8 @@
 //
 // A value of dtype float16 or bfloat16 is held as a float that is representable in its type: it is widened when loaded
 // and every operation is rounded back, which gives the same bits as rounding once after an exact operation (float has
-// more than twice the digits). A Bool is an i1; in memory it is a byte.
+// more than twice the digits). Machines with instructions for float16 compute sums, products and quotients in it,
+// with the same bits. A Bool is an i1; in memory it is a byte.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -46,6 +47,7 @@ class Values {
   llvm::Value* int_division(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b, DType t, bool a_negative);
   llvm::Value* floor_remainder(llvm::Value* a, llvm::Value* b);
   llvm::Value* floor_quotient(llvm::Value* a, llvm::Value* b);
+  llvm::Value* half_binary(scalar::BinaryOp op, llvm::Value* a, llvm::Value* b);
   llvm::Value* int_power(llvm::Value* a, llvm::Value* b, DType t);
   llvm::Value* round16(llvm::Value* v, DType t);
   llvm::Value* narrow(llvm::Value* v, llvm::Type* type);
@@ -54,10 +56,11 @@ class Values {
   llvm::Value* half_value(llvm::Value* bits);
 
   llvm::IRBuilder<>& b;
-  bool f16c_, long_lanes_to_float_;  // conversions in one instruction: of halves, of 64-bit lanes
-  bool bfloat_;                      // float32 to bfloat16 in one instruction, which flushes subnormal numbers to zero
-  bool rounds_to_integers_;          // float32 to int32, half to even, in one instruction
-  bool relaxed_;                     // WebAssembly's relaxed SIMD
+  bool converts_halves_, long_lanes_to_float_;  // conversions in one instruction: of halves, of 64-bit lanes
+  bool bfloat_;              // float32 to bfloat16 in one instruction, which flushes subnormal numbers to zero
+  bool half_arithmetic_;     // of float16 itself
+  bool rounds_to_integers_;  // float32 to int32, half to even, in one instruction
+  bool relaxed_;             // WebAssembly's relaxed SIMD
 };
 
 }  // namespace relay::codegen

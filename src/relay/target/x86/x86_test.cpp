@@ -226,5 +226,20 @@ TEST(X86, KnownTailsAreStoredInParts) {
   EXPECT_EQ(haswell->find("vmaskmov"), std::string::npos) << *haswell;
 }
 
+// Instead of float32 between two conversions each.
+TEST(X86, HalvesAreAddedAndMultipliedAsSuch) {
+  Result<loop::Kernel> k = loop::parse_kernel(
+      R"(kernel halves(x: float16[64] read, z: float16[64] read, y: float16[64]), shape (), task i < 1 {
+  for l in 0..32 vectorised { y[l] = (x[l] + z[l]) * x[l] }
+})");
+  ASSERT_TRUE(k) << render(k.errors());
+  Result<std::string> native = codegen::assembly_text(*k, describe("sapphirerapids")),
+                      widened = codegen::assembly_text(*k, describe("icelake-server"));
+  ASSERT_TRUE(native && widened);
+  EXPECT_NE(native->find("vaddph"), std::string::npos) << *native;
+  EXPECT_EQ(native->find("vcvt"), std::string::npos) << *native;
+  EXPECT_NE(widened->find("vcvtph2ps"), std::string::npos) << *widened;
+}
+
 }  // namespace
 }  // namespace relay::target
