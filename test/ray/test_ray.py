@@ -1,5 +1,7 @@
-"""Workers that Ray places: the same bits as one process, also if a worker is killed. make test-ray runs it."""
+"""Ray: workers that it places have the bits of one process, also if one is killed; relay tune measures on its nodes.
+make test-ray runs these tests."""
 
+import json
 import os
 import re
 import signal
@@ -91,3 +93,20 @@ def test_more_workers_than_cores_and_no_cluster(tmp_path, cluster):
     assert status == 1 and re.search(r"5 workers need as many cores, and the cluster has \d", written), written
     status, written = run(tmp_path, "127.0.0.1:1", 2)
     assert status == 1 and "there is no Ray cluster at '127.0.0.1:1'" in written, written
+
+
+def test_schedules_are_measured_on_the_nodes(tmp_path, cluster):
+    program = tmp_path / "net.relay"
+    program.write_text(
+        '#[version = "0.0.5"]\n'
+        "def @main(%x: Tensor[(64, 512), float32], %w: Tensor[(512, 512), float32]) { nn.dense(nn.relu(%x), %w) }\n"
+    )
+    records = ["--records", str(tmp_path / "tuning.db"), "--budget", "10s", "--threads", "1", "--json"]
+    command = [sys.executable, "-m", "relay", "tune", str(program), "--on", f"ray://{cluster}", *records]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=LIMIT, env={**os.environ, "RELAY_PYTHON": sys.executable}
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trials"] > 0
+    measured = re.search(r"builds are measured on (ray://[\d.]+), (ray://[\d.]+), with 1 threads", done.stderr)
+    assert measured, done.stderr

@@ -7,17 +7,15 @@ lost, all of them are started again.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import subprocess
 import sys
 
-from ..errors import InputError, bad_option
+from ..errors import bad_option
+from ..ray_cluster import connect
 
 _PLACING = 60.0  # seconds to wait for free cores
-_LISTENING = 10.0  # seconds to wait for a connection
-_STARTS = 3  # attempts to start a local cluster
 _ANSWERING = 120.0  # seconds to wait until the places have started
 _STOPPING = 10.0  # seconds to wait until the other workers have ended
 
@@ -48,21 +46,14 @@ class Host:
             self._process.wait()
 
 
-def check_ray() -> None:
-    """Raises a diagnostic if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise bad_option("--ray needs Ray, which is not installed", "pip install ray, or leave --ray out")
-
-
 def run_on_ray(address: str, workers: int, restarts: int, script: str, arguments: list[str]) -> int:
     """Runs a script on workers, at the same path on every machine. Returns the exit status.
 
     address: of the cluster, HOST:PORT; "local" starts one on this machine.
     """
-    check_ray()
+    connect(address, workers, "--ray")
     import ray
 
-    _connect(address, workers)
     try:
         for attempt in range(restarts + 1):
             failed = _attempt(workers, [sys.executable, script, *arguments])
@@ -73,50 +64,6 @@ def run_on_ray(address: str, workers: int, restarts: int, script: str, arguments
         return 1
     finally:
         ray.shutdown()
-
-
-def no_cluster(address: str, reason: str) -> InputError:
-    """Returns the error for an address without a cluster."""
-    return bad_option(
-        f"there is no Ray cluster at {address!r}: {reason}",
-        "start one with `ray start --head` and pass its HOST:PORT, or pass --ray local",
-    )
-
-
-def check_listens(address: str) -> None:
-    """Raises a diagnostic if nothing listens at HOST:PORT, where Ray would try for many minutes."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal():
-        raise no_cluster(address, "this is not HOST:PORT")
-    try:
-        socket.create_connection((host, int(port)), timeout=_LISTENING).close()
-    except (OSError, OverflowError) as error:
-        raise no_cluster(address, str(error)) from error
-
-
-def _connect(address: str, workers: int) -> None:
-    """Connects this process to the cluster, or starts a local one."""
-    import ray
-
-    os.environ.setdefault("RAY_worker_niceness", "0")  # of a local cluster; Ray's 15 starves workers on a busy machine
-    is_local = address == "local"
-    if not is_local:
-        check_listens(address)
-    options = {"num_cpus": workers, "include_dashboard": False} if is_local else {}
-    for left in reversed(range(_STARTS if is_local else 1)):
-        try:
-            ray.init(address, logging_level="warning", **options)
-            return
-        except Exception as error:  # Ray raises a bare Exception if its processes do not start in 30 s
-            ray.shutdown()
-            if left:
-                continue
-            reason = str(error).strip().splitlines()[0]
-            if not is_local:
-                raise no_cluster(address, reason) from error
-            raise bad_option(
-                f"Ray does not start on this machine: {reason}", "the machine may be too busy; leave --ray out"
-            ) from error
 
 
 def _attempt(workers: int, command: list[str]) -> str | None:

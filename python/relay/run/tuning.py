@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .. import _core
@@ -37,6 +38,7 @@ def tune(
     records: str | os.PathLike | None = None,
     threads: int = 0,
     opt_level: int | None = None,
+    on: Sequence[str] = (),
 ) -> Tuning:
     """Measures other schedules of the model's kernels for `budget` ("90s", "5m", "1h"), and keeps the fastest, so that
     relay.compile() uses them (docs/tuning.md).
@@ -44,6 +46,8 @@ def tune(
     model: a module, or the path of a model.
     records: the file of records; None: tuning.db in the folder of the cache.
     threads, opt_level: as of relay.compile(), which finds the records only for the same opt_level.
+    on: other machines of this one's type that measure instead of it: "ssh://[USER@]HOST[:PORT]", with Relay installed,
+      or "ray://HOST:PORT", those of a Ray cluster.
 
     Raises CompileError if the model cannot be compiled or measured.
     """
@@ -57,6 +61,8 @@ def tune(
             words += ["--records", records]
         if opt_level is not None:
             words += ["-O", opt_level]
+        for machine in on:
+            words += ["--on", machine]
         command = [sys.executable, "-m", "relay", *map(str, words)]
         environment = {**os.environ, "RELAY_PYTHON": sys.executable}
         result = subprocess.run(command, stdout=subprocess.PIPE, env=environment, check=False)

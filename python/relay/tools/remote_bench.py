@@ -47,13 +47,13 @@ class Machine:
         self.ssh = ssh
         self.folder = self.run("mktemp -d").decode().strip()
 
-    def run(self, command, data=None):
+    def run(self, command, data=None, hint=""):
         done = subprocess.run([*self.ssh, command], input=data, capture_output=True)
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip()
             fail(
                 f"{self.ssh[-1]}: {said or f'exit status {done.returncode}'}",
-                f"check that `{shlex.join(self.ssh)} true` works, and that --runner is for that processor",
+                f"check that `{shlex.join(self.ssh)} true` works{hint}",
             )
         return done.stdout
 
@@ -83,7 +83,7 @@ def main():
             command = f"cd {shlex.quote(machine.folder)} && chmod +x relay-run && ./relay-run model.rart"
             command += f" --measure {float(given.seconds)} --threads {int(threads)}"
             command += " --input inputs.npz" if given.input else ""
-            said = machine.run(command)
+            said = machine.run(command, hint=", and that --runner is for that processor")
             try:
                 rows.append(json.loads(said))
             except ValueError:

@@ -3,18 +3,21 @@
     python -m relay.tools.tune MODEL --budget 5m -- OPTIONS OF relay compile
 
 A trial is a build of the whole model with another candidate in each of its groups. Builds of a batch run on all cores;
-then each is profiled alone, in a process of its own, in turn with the default build. Kernels are therefore measured
-where they run, with the caches as their neighbours leave them. If a trial crashes, takes too long or changes the
+then each is profiled alone, in a process of its own, in turn with the default build: on this machine, or on others of
+one type (tuning_machines.py). Kernels are therefore measured where they run, with the caches as their neighbours leave
+them. If a trial crashes, takes too long or changes the
 results, it is halved until the group is found. A candidate is kept if it was faster in two measurements. In the end the
 whole model is compared with the default, and records that do not help are dropped.
 """
 
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,7 +25,9 @@ import tempfile
 import time
 
 from relay.arguments import ArgumentParser
-from relay.tools import tuning_records
+from relay.errors import InputError
+from relay.tools import tuning_machines, tuning_records
+from relay.tools.tuning_machines import File, Here, LostMachine, Machines
 from relay.tools.tuning_records import Measurement, Record, Store
 from relay.tools.tuning_search import Candidate, Correction, Group
 
@@ -102,14 +107,19 @@ class Build:
         return out
 
 
-class Compiler:
-    """Runs `relay` in child processes."""
+def input_word(given: str) -> str | File:
+    """NAME=WHAT or FILE, as a file if it names one."""
+    name, equals, what = given.rpartition("=")
+    return File(pathlib.Path(what).resolve(), name + equals) if os.path.isfile(what) else given
 
-    def __init__(self, relay: list[str], model: str, words: list[str], threads: int, folder: pathlib.Path, inputs=()):
-        self.relay, self.model, self.words, self.folder = relay, model, words, folder
+
+class Compiler:
+    """Builds in child processes of this machine, and profiles on `machines`."""
+
+    def __init__(self, relay, model: str, words: list[str], threads: int, folder, machines: Machines, inputs=()):
+        self.relay, self.model, self.words, self.folder, self.machines = relay, model, words, folder, machines
         self.threads = ["--threads", str(threads)] if threads else []
-        self.inputs = [word for one in inputs for word in ("--input", one)]
-        self.number = 0
+        self.inputs = [word for one in inputs for word in ("--input", input_word(one))]
 
     def build(self, number: str, decisions: dict[str, str], machine: str = "", compiler: str = "") -> Build:
         """The model with these decisions, by key; those that cannot be built are left out."""
@@ -131,18 +141,15 @@ class Compiler:
 
     def profile(self, build: Build, default: Build, seconds: float, limit: float) -> dict | str:
         """The times of both in turn; or the reason why there are none."""
-        command = [*self.relay, "profile", build.artifact, "--against", default.artifact, "--json", "--time"]
-        try:
-            result = subprocess.run(
-                [*command, f"{seconds:g}", *self.threads, *self.inputs], capture_output=True, text=True, timeout=limit
-            )
-        except subprocess.TimeoutExpired:
+        words = ["profile", File(build.artifact), "--against", File(default.artifact), "--json", "--time"]
+        done = self.machines.run([*words, f"{seconds:g}", *self.threads, *self.inputs], limit)
+        if done.status is None:
             return f"it ran for more than {limit:.0f} s"
-        if result.returncode < 0:
-            return signal.Signals(-result.returncode).name
-        if result.returncode != 0:
-            return result.stderr.strip()[:200] or f"status {result.returncode}"
-        out = json.loads(result.stdout)
+        if done.status < 0:
+            return signal.Signals(-done.status).name
+        if done.status != 0:
+            return done.said[:200] or f"status {done.status}"
+        out = json.loads(done.out)
         if out["largest_difference"] > MOST_DIFFERENCE:
             return f"its results differ by {out['largest_difference']:.1e}"
         return out
@@ -229,16 +236,19 @@ class Tuner:
             key, self.machine, self.version, self.threads, *candidate, ratio, high, fault, tuning_records.today()
         )
 
-    def take(self, trial: dict[str, Candidate], build: Build | str) -> None:
-        """Profiles a trial and stores what it says about each of its candidates. `build`: or why there is none."""
+    def profile(self, trial: dict[str, Candidate], build: Build | str) -> dict | str:
+        """The times of a trial's build and of the default, or why there are none. `build`: or why there is none."""
+        if isinstance(build, str) or not any(key in build.tuned for key in trial):
+            return build if isinstance(build, str) else {}
+        return self.compile.profile(build, self.default, self.seconds, self.limit)
+
+    def take(self, trial: dict[str, Candidate], build: Build | str, times: dict | str) -> None:
+        """Stores what the times of a trial say about each of its candidates."""
         rest, done = dict(trial), []
         if isinstance(build, Build):
             rest = {key: c for key, c in trial.items() if key in build.tuned}
             refused = {key: c for key, c in trial.items() if key not in build.tuned}
             done = [self.measurement(key, c, fault="it cannot be built") for key, c in refused.items()]
-            times = self.compile.profile(build, self.default, self.seconds, self.limit) if rest else {}
-        else:
-            times = build
         if isinstance(times, str) and len(rest) == 1:
             self.faults += 1
             done += [self.measurement(key, c, fault=times) for key, c in rest.items()]
@@ -332,27 +342,60 @@ show_progress.last = 0.0
 def search(tuner: Tuner) -> None:
     """Trials in batches, until the time or the candidates end."""
     cores = len(os.sched_getaffinity(0))
+    machines = tuner.compile.machines
     # Confirming takes a build and a measurement, maybe twice.
     reserve = min(0.2 * (tuner.end - tuner.begin), 10 + 6 * tuner.seconds)
-    with concurrent.futures.ThreadPoolExecutor(cores) as pool:
+
+    def profile(trial, build):
+        return tuner.profile(trial, build) if time.monotonic() < tuner.end - reserve else None
+
+    with (
+        concurrent.futures.ThreadPoolExecutor(cores) as building,
+        concurrent.futures.ThreadPoolExecutor(len(machines)) as profiling,
+    ):
         while time.monotonic() < tuner.end - reserve:
             tried: dict[str, set[str]] = {}
-            batch = [trial for trial in (tuner.next_trial(tried) for _ in range(cores)) if trial]
+            batch = [trial for trial in (tuner.next_trial(tried) for _ in range(max(cores, len(machines)))) if trial]
             if not batch:
                 return
-            builds = pool.map(tuner.build, range(len(batch)), batch)
-            for trial, build in zip(batch, list(builds), strict=True):
-                if time.monotonic() >= tuner.end - reserve:
+            builds = list(building.map(tuner.build, range(len(batch)), batch))
+            # Each machine profiles one at a time.
+            for trial, build, times in zip(batch, builds, profiling.map(profile, batch, builds), strict=True):
+                if times is None:
                     return
-                tuner.take(trial, build)
+                tuner.take(trial, build, times)
                 show_progress(tuner.line())
+
+
+def machines_of(arguments, words: list[str]) -> Machines:
+    """The machines that measure, and the number of their threads in `arguments`."""
+    if not arguments.on:
+        return Machines([Here(arguments.relay)], say)
+    machines = tuning_machines.of_addresses(arguments.on, arguments.there, arguments.ssh_config)
+    at = words.index("--target") if "--target" in words else len(words)
+    told = [tuning_machines.described(machine, words[at : at + 2]) for machine in machines]
+    here = tuning_machines.described(Here(arguments.relay), words[at : at + 2])
+    for machine, its in zip(machines, told, strict=True):
+        if its["compiler"] != here["compiler"]:
+            raise Failure(f"{machine.name} has Relay {its['compiler']}, and this machine {here['compiler']}")
+        if its["machine"] != here["machine"]:
+            raise Failure(
+                f"{machine.name} is another type of machine than this one:\n  there: {its['machine']}\n"
+                f"  here:  {here['machine']}\n  help: name its processor with --target, or tune there"
+            )
+    if not arguments.threads:
+        arguments.threads = min(its["threads"] for its in told)
+    names = ", ".join(machine.name for machine in machines)
+    say(f"builds are measured on {names}, with {arguments.threads} threads")
+    return Machines(machines, say)
 
 
 def tune(arguments, words: list[str]) -> None:
     store = Store(arguments.records)
-    with tempfile.TemporaryDirectory(prefix="relay-tune-") as folder:
+    machines = machines_of(arguments, words)
+    with contextlib.closing(machines), tempfile.TemporaryDirectory(prefix="relay-tune-") as folder:
         compiler = Compiler(
-            arguments.relay, arguments.model, words, arguments.threads, pathlib.Path(folder), arguments.input
+            arguments.relay, arguments.model, words, arguments.threads, pathlib.Path(folder), machines, arguments.input
         )
         tuner = Tuner(arguments, store, compiler)
         tuner.measure_default()
@@ -427,6 +470,9 @@ def main(given: list[str]) -> int:
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--export", type=pathlib.Path)
     parser.add_argument("--merge", type=pathlib.Path, action="append", default=[])
+    parser.add_argument("--on", action="append", default=[])
+    parser.add_argument("--there", type=shlex.split, default=["relay"])
+    parser.add_argument("--ssh-config")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args(own)
     try:
@@ -436,7 +482,7 @@ def main(given: list[str]) -> int:
             tune(arguments, words)
         if arguments.export:
             export(arguments.records, arguments.export)
-    except (Failure, OSError, ValueError) as error:
+    except (Failure, LostMachine, InputError, OSError, ValueError) as error:
         say(f"{error}")
         return 1
     except KeyboardInterrupt:

@@ -1,24 +1,16 @@
 """`relay bench --on ssh://HOST`: a server of SSH on this machine, with keys and a configuration of its own."""
 
-import getpass
 import json
 import os
-import shutil
-import socket
 import subprocess
-import time
 
 import numpy as np
 import pytest
+import ssh_server
 from programs import ROOT, cli, fails, needs_program
 
-SERVER = shutil.which("sshd") or shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
-RUNNER = ROOT / "build/release/bin/relay-run"
 MODEL = ROOT / "examples/tour/dense.relay"
-pytestmark = [
-    needs_program,
-    pytest.mark.skipif(not SERVER or not shutil.which("ssh"), reason="dev/setup anywhere installs openssh-server"),
-]
+pytestmark = [needs_program, ssh_server.needed]
 
 
 @pytest.fixture(scope="module")
@@ -27,30 +19,8 @@ def machine(tmp_path_factory):
     subprocess.run(
         ["cmake", "--build", ROOT / "build/release", "--target", "relay_run"], check=True, capture_output=True
     )
-    folder = tmp_path_factory.mktemp("ssh")
-    for name in ("host", "user"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shutil.copy(folder / "user.pub", folder / "authorized")
-    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
-    (folder / "server").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n"
-        "StrictModes no\nUsePAM no\nPasswordAuthentication no\nPidFile none\n"
-    )
-    (folder / "client").write_text(f"Host *\n  IdentityFile {folder}/user\n  UserKnownHostsFile {folder}/known\n")
-    if os.geteuid() == 0:
-        os.makedirs("/run/sshd", exist_ok=True)  # as the service does
-    server = subprocess.Popen([SERVER, "-D", "-e", "-f", folder / "server"], stderr=subprocess.DEVNULL)
-    for _ in range(100):
-        with socket.socket() as one:
-            if one.connect_ex(("127.0.0.1", port)) == 0:
-                break
-        time.sleep(0.1)
-    yield f"ssh://{getpass.getuser()}@127.0.0.1:{port}", folder / "client"
-    server.terminate()
-    server.wait()
+    with ssh_server.running(tmp_path_factory.mktemp("ssh")) as found:
+        yield found
 
 
 def measured(machine, model, *options):

@@ -8,10 +8,10 @@ import pytest
 import relay.distribute as distribute
 import relay.train as train
 from relay.data import sizes
-from relay.distribute import command, gloo, machines, merge, plan_cluster, ray_workers, sequences, simulator
+from relay.distribute import command, gloo, machines, merge, plan_cluster, sequences, simulator
 
 import relay
-from relay import _core
+from relay import _core, ray_cluster
 
 
 def product():
@@ -129,7 +129,7 @@ def test_workers_that_do_not_divide_the_ranks():
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:port", "127.0.0.1:99999"])
 def test_addresses_without_a_ray_cluster(address):
     with pytest.raises(relay.InputError, match=f"there is no Ray cluster at '{address}'"):
-        ray_workers.check_listens(address)
+        ray_cluster.check_listens(address, "--ray")
 
 
 @pytest.mark.parametrize(

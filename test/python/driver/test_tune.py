@@ -9,8 +9,9 @@ import sys
 import time
 
 import pytest
+import ssh_server
 from programs import cli, needs_program
-from relay.tools import tune, tuning_records
+from relay.tools import tune, tuning_machines, tuning_records
 from relay.tools.tuning_records import Record, Store
 from relay.tools.tuning_search import Candidate, Correction, Group
 
@@ -135,6 +136,8 @@ def test_hopeless_and_faulty_candidates_are_left_out():
 class CrashingCompiler:
     """A compiler whose builds crash if they hold a bad candidate."""
 
+    machines = ("this machine",)
+
     def __init__(self, bad, keys):
         self.bad, self.keys = bad, keys
         self.groups = [
@@ -248,6 +251,58 @@ def test_killed_and_resumed(program, tmp_path):
     out = cli("tune", program, "--budget", "6s", "--records", records)
     assert f"{before} measurements are known from earlier runs" in out.stderr
     assert rows() >= before
+
+
+# --- other machines ---------------------------------------------------------------------------------------------------
+class Measurer:
+    """A machine that is lost after some commands."""
+
+    def __init__(self, name, commands):
+        self.name, self.left = name, commands
+
+    def run(self, words, limit, back=""):
+        if self.left == 0:
+            raise tuning_machines.LostMachine(f"{self.name} is lost: no route")
+        self.left -= 1
+        return tuning_machines.Done(0, self.name, ""), b""
+
+
+def test_another_machine_goes_on_where_one_is_lost():
+    said = []
+    machines = tuning_machines.Machines([Measurer("a", 1), Measurer("b", 2)], said.append)
+    assert [machines.run([], 1).out for _ in range(3)] == ["a", "b", "b"]
+    assert said == ["a is lost: no route; 1 left"]
+    with pytest.raises(tuning_machines.LostMachine, match="no machine is left that measures"):
+        machines.run([], 1)
+    assert said[1:] == ["b is lost: no route; 0 left"]
+
+
+def test_files_are_copied_again_if_they_changed(tmp_path):
+    sent, file = tuning_machines.Sent(), tmp_path / "trial.rart"
+    file.write_bytes(b"first")
+    word = tuning_machines.File(file, "x=")
+    assert sent.names(["profile", word]) == (["profile", "x=trial.rart"], [file])
+    assert sent.names([word]) == (["x=trial.rart"], [])
+    os.utime(file, ns=(1, 1))
+    assert sent.names([word]) == (["x=trial.rart"], [file])
+
+
+@needs_program
+@ssh_server.needed
+def test_measured_on_another_machine(program, tmp_path):
+    with ssh_server.running(tmp_path) as (address, config):
+        before = set(os.listdir("/tmp"))
+        there = ["--ssh-config", config, "--there", f"{sys.executable} -m relay"]
+        common = ["tune", program, "--records", tmp_path / "tuning.db", "--budget", "8s", "--threads", 1]
+        out = cli(*common, "--on", address, "--on", address, *there, "--json", timeout=120)
+        assert out.returncode == 0, out.stderr
+        assert json.loads(out.stdout)["trials"] > 0
+        assert f"builds are measured on {address}, {address}, with 1 threads" in out.stderr
+        assert not [name for name in set(os.listdir("/tmp")) - before if os.path.exists(f"/tmp/{name}/default.rart")]
+        out = cli(*common, "--on", address, "--ssh-config", config, "--there", "no-relay-here")
+        assert out.returncode == 1 and f"{address} cannot compile: " in out.stderr and "no-relay-here" in out.stderr
+        out = cli(*common, "--on", address, *there, "--target", "cortex-a72")
+        assert out.returncode == 1 and "the model cannot be measured: error[R0602]" in out.stderr
 
 
 @needs_program

@@ -16,8 +16,8 @@ namespace relay::cli {
 
 namespace {
 struct TuneOptions : ModelOptions {
-  std::string budget = "5m", export_to, program;
-  std::vector<std::string> merge, inputs;
+  std::string budget = "5m", export_to, program, there, ssh_config;
+  std::vector<std::string> merge, inputs, on;
   bool json = false;
 };
 }  // namespace
@@ -54,7 +54,7 @@ static Status tune(const TuneOptions& options) {
     if (form == driver::ModelForm::Artifact)
       return wrong(format("{} is compiled already", options.model), "give the original model");
     RELAY_ASSIGN(const driver::Options compilation, read_options(options.flags));
-    RELAY_RETURN_IF_ERROR(driver::check_runs_here(compilation.lower.target));
+    if (options.on.empty()) RELAY_RETURN_IF_ERROR(driver::check_runs_here(compilation.lower.target));
   }
   std::vector<std::string> words{input::python_interpreters(options.program)[0], "-m", "relay.tools.tune"};
   if (!options.model.empty()) words.push_back(options.model);
@@ -66,6 +66,9 @@ static Status tune(const TuneOptions& options) {
   for (const std::string& file : options.merge) words.insert(words.end(), {"--merge", file});
   if (!options.export_to.empty()) words.insert(words.end(), {"--export", options.export_to});
   for (const std::string& input : options.inputs) words.insert(words.end(), {"--input", input});
+  for (const std::string& machine : options.on) words.insert(words.end(), {"--on", machine});
+  if (!options.there.empty()) words.insert(words.end(), {"--there", options.there});
+  if (!options.ssh_config.empty()) words.insert(words.end(), {"--ssh-config", options.ssh_config});
   if (options.json) words.emplace_back("--json");
   words.emplace_back("--");
   for (const std::string& word : compile_words(options)) words.push_back(word);
@@ -82,6 +85,7 @@ void add_tune(CLI::App& app, SelectedVerb& selected) {
       app, "tune", "Measure other schedules of a model's kernels, and keep the fastest for `relay compile`",
       "  relay tune model.onnx --budget 5m               Ctrl-C keeps the results; the next run goes on from there\n"
       "  relay compile model.onnx -o model.rart          uses them, and says so; --no-tuned leaves them out\n"
+      "  relay tune model.onnx --on ssh://lab1 --on ssh://lab2     builds here, and measures on two other machines\n"
       "  relay tune --export records.txt                 all records as text, for other machines of the same type\n"
       "  relay tune --merge records.txt");
   std::shared_ptr<TuneOptions> options = std::make_shared<TuneOptions>();
@@ -92,6 +96,16 @@ void add_tune(CLI::App& app, SelectedVerb& selected) {
   verb->add_option("--input", options->inputs, "Value of an input, as for `relay run`; others are random")
       ->type_name("NAME=WHAT")
       ->allow_extra_args(false);
+  verb->add_option("--on", options->on,
+                   "Measure on another machine that has Relay, or on those of a Ray cluster (ray://HOST:PORT, or "
+                   "ray://local), instead of this one (repeat for more machines of the same type)")
+      ->type_name("ssh://[USER@]HOST[:PORT]")
+      ->allow_extra_args(false);
+  verb->add_option("--there", options->there, "With --on ssh://: the command that calls Relay there (default: relay)")
+      ->type_name("COMMAND");
+  verb->add_option("--ssh-config", options->ssh_config,
+                   "With --on: the configuration file of ssh, instead of the user's")
+      ->type_name("FILE");
   verb->add_option("--merge", options->merge, "Add the records of this text first (repeat for more)")
       ->type_name("FILE")
       ->allow_extra_args(false);
