@@ -11,6 +11,8 @@ CASES ?= 100000
 TARGET ?=
 # Python tests on all cores, one process each. Warnings that libraries give to the tests are only counted.
 PYTEST = $(PYTHON) -m pytest -q --disable-warnings -n $(CPUS) --dist worksteal $(if $(TARGET),--target $(TARGET))
+# A test that has not ended after this time prints the stacks of its process, and fails. Other verbs have longer tests.
+TEN_MINUTES = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 # Processors that test-cpus emulates, and what runs on them: values and small networks. Not tests with guard pages: the
 # emulator's masked loads touch lanes that hardware leaves alone.
 EMULATED := Haswell Nehalem
@@ -79,7 +81,7 @@ format: setup ## Format the C++ and Python files
 
 test: lint build build/test-notebooks/ready ## Run the checks, the unit tests and the Python tests: everything that must pass before a change lands
 	@ctest --test-dir build/release -j $(CPUS) --output-on-failure --no-tests=error
-	@$(PYTEST) test/python
+	@$(PYTEST) $(TEN_MINUTES) test/python
 
 test-slow: build ## Run the slow Python tests, of which `make test` runs a short form
 	@$(PYTEST) -m slow test/python
