@@ -242,6 +242,11 @@ class Tuner:
             return build if isinstance(build, str) else {}
         return self.compile.profile(build, self.default, self.seconds, self.limit)
 
+    def measure(self, trial: dict[str, Candidate]) -> None:
+        """Builds and profiles a trial by itself, and stores what it says."""
+        build = self.build(0, trial)
+        self.take(trial, build, self.profile(trial, build))
+
     def take(self, trial: dict[str, Candidate], build: Build | str, times: dict | str) -> None:
         """Stores what the times of a trial say about each of its candidates."""
         rest, done = dict(trial), []
