@@ -288,9 +288,10 @@ build/test-devices/ready: dev/setup test/devices/requirements.txt
 	@$(@D)/intel/bin/python -m pip install -qq --disable-pip-version-check -r test/devices/requirements.txt
 	@touch $@
 
-test-devices: build build/test-devices/ready ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; DEVICES='--on pocl'
+test-devices: build build/test-devices/ready ## Run every operator's examples and networks on OpenCL devices, and compare with the evaluator and the CPU; compile them for AMD and to SPIR-V; DEVICES='--on pocl'
 	@$(PYTHON) bench/networks.py mlp mobilenet_v2 resnet18 minilm_l6
 	@$(PYTHON) test/devices/run.py --jobs $(CPUS) $(DEVICES)
+	@$(PYTHON) test/devices/compile.py --jobs $(CPUS)
 
 build/test-cuda/ready: test/cuda/requirements.txt
 	@$(PYTHON) -m pip install -qq --disable-pip-version-check --upgrade --no-deps --target $(@D) -r $<

@@ -107,10 +107,10 @@ target_compile_options(relay_mock_cuda PRIVATE -O2 -ffp-contract=off)
 # A slice of the operators' examples on it; make test-cuda runs all.
 relay_add_test(op_device.cuda 60 relay_op_device --target cuda --first --every 8)
 set_tests_properties(op_device.cuda PROPERTIES ENVIRONMENT "RELAY_CUDA_LIBRARY=$<TARGET_FILE:relay_mock_cuda>")
-add_executable(relay_op_ptx test/cuda/operators.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
-relay_test_program(relay_op_ptx)
-target_include_directories(relay_op_ptx PRIVATE test/ops)
-target_link_libraries(relay_op_ptx PRIVATE relay_all)
+add_executable(relay_op_kernels test/ops/kernels.cpp test/ops/checks.cpp test/ops/compare.cpp test/ops/variants.cpp)
+relay_test_program(relay_op_kernels)
+target_include_directories(relay_op_kernels PRIVATE test/ops)
+target_link_libraries(relay_op_kernels PRIVATE relay_all)
 # Random kernels as PTX against the interpreter of loops.
 add_executable(relay_fuzz_ptx test/cuda/fuzz_kernels.cpp test/cuda/warp_products.cpp test/cuda/mock/ptx_machine.cpp
                               test/cuda/mock/ptx_arithmetic.cpp)
@@ -118,7 +118,7 @@ target_include_directories(relay_fuzz_ptx PRIVATE src)
 target_compile_options(relay_fuzz_ptx PRIVATE -ffp-contract=off)
 target_link_libraries(relay_fuzz_ptx PRIVATE relay_all)
 relay_add_test(fuzz_ptx 30 relay_fuzz_ptx --cases 200)
-# Runs what relay_op_ptx wrote, without a compiler.
+# Runs what relay_op_kernels wrote, without a compiler.
 add_executable(relay_device_check test/cuda/device_check.cpp test/ops/compare.cpp)
 relay_test_program(relay_device_check)
 target_include_directories(relay_device_check PRIVATE src test/ops)

@@ -98,7 +98,7 @@ def write_kernels(given, processor, folder, pool):
     wrong = []
 
     def shard(k):
-        command = [BIN / "relay_op_ptx", "--target", f"cuda:{processor}", "--to", folder, "--only", given.only]
+        command = [BIN / "relay_op_kernels", "--target", f"cuda:{processor}", "--to", folder, "--only", given.only]
         command += ["--shard", f"{k}/{given.jobs}", *(["--first"] if given.first else [])]
         return subprocess.run(command, capture_output=True, text=True)
 
@@ -143,7 +143,7 @@ def check_kernels(given, processor, pool):
 
 def add_occupancy(kernels, processor):
     """The part of a multiprocessor's threads that run at once, as Relay's figures predict it."""
-    command = [BIN / "relay_op_ptx", "--target", f"cuda:{processor}", "--occupancy"]
+    command = [BIN / "relay_op_kernels", "--target", f"cuda:{processor}", "--occupancy"]
     lines = "".join(f"{k['threads']} {k['registers']} {k['shared']}\n" for k in kernels)
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
     for kernel, part in zip(kernels, done.stdout.split(), strict=True):

@@ -282,7 +282,7 @@ def test_code_without_a_device(dense, tmp_path):
 
 @pytest.mark.skipif(not cuda_tools.assembler(), reason="ptxas is not installed: make test-cuda installs it")
 def test_the_assembler_takes_a_slice_of_the_operators(tmp_path):
-    tool = cuda_tools.ROOT / "build/release/bin/relay_op_ptx"
+    tool = cuda_tools.ROOT / "build/release/bin/relay_op_kernels"
     subprocess.run(
         [tool, "--target", "cuda:sm_80", "--to", tmp_path, "--first", "--shard", "1/12"],
         check=True,

@@ -276,3 +276,13 @@ def test_copies_run_beside_kernels(tmp_path):
     x, y, w = inputs = arrays({"x": (1024, 1024), "y": (64, 1024), "w": (1024, 1024)})
     inner = softmax(x.astype(float) @ w.T.astype(float)) + np.tanh(y).sum(0)
     np.testing.assert_allclose(relay.compile(str(path))(*inputs), softmax(inner), rtol=1e-4)
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/usr/lib/clc/amdgcn-amd-amdhsa.bc"), reason="libclc is not installed: dev/setup devices"
+)
+def test_the_code_compiles_for_amd_and_to_spirv():
+    command = [sys.executable, ROOT / "test/devices/compile.py", "--only", "nn.softmax", "--first", "--networks", ""]
+    done = subprocess.run([*map(str, command), "--for", "gfx90a,spirv"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"gfx90a: [1-9]\d* kernels in 1 files compile; 0 of them spill registers", done.stdout)

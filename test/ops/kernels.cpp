@@ -1,8 +1,10 @@
-// Writes the kernels of operators' examples as PTX, one file for each operator, and what a GPU can run of a kernel:
+// Writes the kernels of operators' examples as PTX or OpenCL C, one file for each operator, and what a GPU can run of a
+// kernel:
 //
-//   relay_op_ptx --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
-//   relay_op_ptx --target cuda:sm_80 --artifacts --to FOLDER ...
-//   relay_op_ptx --target cuda:sm_80 --occupancy
+//   relay_op_kernels --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
+//   relay_op_kernels --target opencl:generic --to FOLDER ...
+//   relay_op_kernels --target cuda:sm_80 --artifacts --to FOLDER ...
+//   relay_op_kernels --target cuda:sm_80 --occupancy
 //
 // --occupancy: for lines `THREADS REGISTERS SHARED` on the standard input, the part of a multiprocessor's threads that
 // run at once.
@@ -19,6 +21,8 @@
 #include <sstream>
 
 #include "checks.h"
+#include "relay/codegen/c/c_backend.h"
+#include "relay/codegen/device_backend.h"
 #include "relay/codegen/llvm/nvptx/ptx.h"
 #include "relay/driver/targets.h"
 #include "relay/target/cuda/cuda.h"
@@ -60,6 +64,9 @@ Result<std::string> write_artifact(const ExampleCase& c, const driver::Compiled&
 
 int write_all(const Settings& settings, const TargetDesc& target) {
   const std::regex only(settings.only);
+  const bool is_cuda = codegen::device_kind(target) == "cuda";
+  const std::unique_ptr<codegen::Backend> backend =
+      is_cuda ? codegen::ptx_backend(target) : codegen::text_backend(target);
   size_t shard = 1, shards = 1, number = 0, written = 0;
   int failed = 0;
   std::ostringstream list;
@@ -91,9 +98,9 @@ int write_all(const Settings& settings, const TargetDesc& target) {
       }
     }
     if (all.empty()) continue;
-    const Result<std::string> text = codegen::ptx_text(all, target);
+    const Result<std::string> text = backend->emit(all, nullptr, codegen::CodeForm::Source);
     if (!text) return std::cout << render(text.errors()), 1;
-    std::ofstream(std::filesystem::path(settings.folder) / (def->name + ".ptx")) << *text;
+    std::ofstream(std::filesystem::path(settings.folder) / (def->name + (is_cuda ? ".ptx" : ".cl"))) << *text;
     written += all.size();
   }
   if (settings.artifacts) std::ofstream(settings.folder + format("/examples.{}.txt", shard)) << list.str();
@@ -103,9 +110,10 @@ int write_all(const Settings& settings, const TargetDesc& target) {
 
 int run(const Settings& settings) {
   const Result<TargetDesc> target = driver::find_target(settings.target);
-  const target::GpuFigures* gpu = target ? target::gpu_figures(*target) : nullptr;
-  if (!gpu) return std::cout << "no GPU: " << settings.target << "\n", 1;
+  if (!target || codegen::device_kind(*target).empty()) return std::cout << "no device: " << settings.target << "\n", 1;
   if (!settings.occupancy) return write_all(settings, *target);
+  const target::GpuFigures* gpu = target::gpu_figures(*target);
+  if (!gpu) return std::cout << "no figures of this device: " << settings.target << "\n", 1;
   int threads = 0, registers = 0;
   int64_t shared = 0;
   while (std::cin >> threads >> registers >> shared)
@@ -118,7 +126,7 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   relay::proofs::Settings settings;
-  CLI::App app("Writes operators' examples as PTX");
+  CLI::App app("Writes operators' examples as PTX or OpenCL C");
   app.add_option("--target", settings.target);
   app.add_option("--to", settings.folder, "Folder");
   app.add_option("--only", settings.only, "Regular expression for names of operators");
