@@ -14,9 +14,8 @@
 // There is one data type per function type, with a constructor for each function that is used as a value of it; its
 // fields are the captured values. First, functions with type parameters are copied for the types of their calls
 // (instances.h), and lambda_lift makes all functions global. Refused are functions as parameters or results of @main,
-// definitions of data types that contain functions, function types with symbolic sizes, and a function whose type differs
-// in a size (`?`) from that of the value that it becomes. A program without function
-// values is unchanged.
+// definitions of data types that contain functions, function types with symbolic sizes, and a function whose type
+// differs in a size (`?`) from that of the value that it becomes. A program without function values is unchanged.
 #include <algorithm>
 #include <set>
 
