@@ -12,6 +12,7 @@
 #include <random>
 
 #include "cases.h"
+#include "pairs_of_kinds.h"
 #include "random_relay.h"
 #include "relay/driver/compile.h"
 #include "relay/driver/targets.h"

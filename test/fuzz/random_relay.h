@@ -7,7 +7,6 @@
 // small integers, floats too, so that all executors compute the same values.
 #pragma once
 
-#include <array>
 #include <map>
 #include <random>
 #include <set>
@@ -20,34 +19,6 @@ namespace relay::fuzz {
 
 using namespace ir;
 
-constexpr size_t expr_kinds = static_cast<size_t>(ExprKind::Op) + 1;
-// The number of times that a node of one kind had a child of another.
-using Coverage = std::array<std::array<int64_t, expr_kinds>, expr_kinds>;
-
-inline void count_pairs(const Module& module, Coverage* coverage) {
-  for (const auto& [name, f] : module.functions)
-    ir::visit(Expr(f), [&](const Expr& e) {
-      for_each_child(
-          e, [&](const Expr& child) { ++(*coverage)[static_cast<size_t>(e->kind)][static_cast<size_t>(child->kind)]; });
-    });
-}
-
-// True if the language has programs with such a pair.
-inline bool allowed(ExprKind parent, ExprKind child) {
-  static const std::set<ExprKind> leaves = {ExprKind::Constant, ExprKind::Var, ExprKind::GlobalVar,
-                                            ExprKind::Constructor, ExprKind::Op};
-  if (leaves.count(parent)) return false;
-  if (child == ExprKind::Op) return parent == ExprKind::Call;  // an operator is not a value
-  // Only tuples with a field can be projected, and only references can be read.
-  if (parent == ExprKind::TupleGetItem)
-    return child != ExprKind::Constant && child != ExprKind::GlobalVar && child != ExprKind::Function &&
-           child != ExprKind::Constructor && child != ExprKind::RefCreate && child != ExprKind::RefWrite;
-  if (parent == ExprKind::RefRead)
-    return child != ExprKind::Constant && child != ExprKind::GlobalVar && child != ExprKind::Function &&
-           child != ExprKind::Constructor && child != ExprKind::Tuple && child != ExprKind::RefWrite;
-  return true;
-}
-
 class RelayGenerator {
  public:
   explicit RelayGenerator(uint64_t seed) : random_(seed) {}
@@ -58,6 +29,8 @@ import "list"
 type Pair[A, B] { Both(A, B), }
 type Path { End, Left(Path), Step(int32, Path) }
 def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
+def @twice(%x: Tensor[(n), float32]) -> Tensor[(2 * n), float32] { concatenate((%x, %x)) }
+def @sum_of(%x: Tensor[(n), float32], %y: Tensor[(n), float32]) -> Tensor[(n), float32] { add(%x, %y) }
 )");
     for (const auto& [name, def] : module_.types)
       for (const Ref<const Constructor>& c : def.constructors) constructors_[c->name] = c;
@@ -103,12 +76,22 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     Type callee = make<DataTypeName>(name);
     return args.empty() ? callee : Type(make<TypeCall>(callee, std::move(args)));
   }
+  // A vector of unknown size, which has at least one element and at most max_open.
+  static Type open() { return tensor_type(Dims{scalar::any_dim()}, DType::float32()); }
+  static bool is_open(const Type& type) { return equal(type, open()); }
+  static constexpr int64_t max_open = 5;
+  Type narrow() {
+    static const DType types[] = {DType::int8(), DType::uint8(), DType::int16(), DType::int64()};
+    return scalar_type(types[below(std::size(types))]);
+  }
   Type first_order() {
-    switch (in(0, 5)) {
-      case 0: return tensor({2, 3});
-      case 1: return tensor({3});
-      case 2: return tensor({});
-      case 3: return boolean();
+    switch (in(pure_ ? 2 : 0, 7)) {
+      case 0: return open();
+      case 1: return narrow();
+      case 2: return tensor({2, 3});
+      case 3: return tensor({3});
+      case 4: return tensor({});
+      case 5: return boolean();
       default: return integer();
     }
   }
@@ -208,9 +191,10 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   Expr constructor(const char* name) { return constructors_.at(name); }
   Expr tensor_constant(const TensorType* t) {
     Shape shape;
-    for (const Dim& d : t->shape) shape.push_back(d->ivalue);
+    for (const Dim& d : t->shape) shape.push_back(scalar::is_any(d) ? in(1, max_open) : d->ivalue);
     Tensor value = Tensor::empty(shape, t->dtype);
-    for (int64_t i = 0; i < value.elements(); ++i) value.set(i, t->dtype.is_bool() ? in(0, 1) : in(-2, 2));
+    const int least = t->dtype.is_bool() || t->dtype == DType::uint8() ? 0 : -2, most = t->dtype.is_bool() ? 1 : 2;
+    for (int64_t i = 0; i < value.elements(); ++i) value.set(i, in(least, most));
     return constant(value);
   }
 
@@ -227,7 +211,10 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     Exprs vars = variables(type, scope);
     if (!vars.empty() && (as<TypeVar>(type) || !chance(3))) return vars[below(vars.size())];
     switch (type->kind) {
-      case TypeKind::Tensor: return tensor_constant(as<TensorType>(type));
+      case TypeKind::Tensor: {
+        const Expr value = tensor_constant(as<TensorType>(type));
+        return is_open(type) ? bound_to(type, value) : value;
+      }
       case TypeKind::Tuple: {
         Exprs fields;
         for (const Type& f : as<TupleType>(type)->fields) fields.push_back(leaf(f, scope));
@@ -256,7 +243,7 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
     if (!pure_ && chance(8)) {  // a node used more than once
       for (const Shared& s : shared_)
         if (equal(s.type, type)) return s.expr;
-      if (equal(type, integer()) || as<TensorType>(type)) {
+      if (as<TensorType>(type) && !is_open(type)) {
         Scope closed;
         pure_ = true;
         shared_.push_back({type, expr(type, depth, closed)});
@@ -324,13 +311,22 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
   Expr operator_call(const TensorType* t, const Type& type, int depth, Scope& scope) {
     auto some = [&](const Type& of) { return expr(of, depth - 1, scope); };
     if (t->dtype.is_bool()) {
-      Type of = chance(2) ? integer() : tensor({});
+      Type of = chance(2) ? integer() : chance(2) || pure_ ? tensor({}) : narrow();
       static const char* const names[] = {"less", "equal", "greater_equal"};
       return op(names[in(0, 2)], {some(of), some(of)});
     }
     static const char* const names[] = {"add", "subtract", "maximum", "minimum", "multiply"};
     const char* binary = names[in(0, chance(4) ? 4 : 3)];
-    if (!t->dtype.is_float()) return op(binary, {some(type), some(type)});
+    if (!t->dtype.is_float()) {
+      if (!pure_ && chance(4))
+        return op::make("cast", {some(equal(type, integer()) ? narrow() : integer())}, {{"dtype", t->dtype}});
+      return op(binary, {some(type), some(type)});
+    }
+    if (is_open(type)) return open_vector(depth, scope);
+    if (!pure_ && chance(6)) {
+      if (t->shape.empty()) return op::make("sum", {some(open())});
+      if (t->shape.size() == 1) return sized_call(some(type), some(type));
+    }
     switch (in(0, 4)) {
       case 0: return op("nn.relu", {some(type)});
       case 1: return op("negative", {some(type)});
@@ -347,6 +343,28 @@ def @swap[A, B](%a: A, %b: B) -> (B, A) { (%b, %a) }
         [[fallthrough]];
       default: return op(binary, {some(type), some(type)});
     }
+  }
+
+  Expr open_vector(int depth, Scope& scope) {
+    auto some = [&](const Type& of) { return expr(of, depth - 1, scope); };
+    auto first = [](Expr x) {
+      return op::make("strided_slice", {std::move(x)}, {{"begin", Ints{0}}, {"end", Ints{max_open}}});
+    };
+    switch (in(0, 5)) {
+      case 0: return bound_to(open(), some(tensor({3})));
+      case 1: return first(op("concatenate", {tuple({some(open()), some(chance(2) ? open() : tensor({3}))})}));
+      case 2: return first(call(global("twice"), {some(open())}));
+      case 3: {
+        const VarRef x = var("o", open());
+        return let(x, some(open()), call(global("sum_of"), {x, x}));
+      }
+      default: return op(chance(2) ? "nn.relu" : "negative", {some(open())});
+    }
+  }
+  // A call of a function whose parameters have a size that is a variable.
+  Expr sized_call(const Expr& a, const Expr& b) {
+    if (chance(2)) return call(global("sum_of"), {a, b});
+    return op::make("strided_slice", {call(global("twice"), {a})}, {{"begin", Ints{1}}, {"end", Ints{4}}});
   }
 
   Expr function_value(const FuncType* f, const Type& type, int depth, Scope& scope) {

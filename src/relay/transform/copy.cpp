@@ -6,6 +6,7 @@
 #include "relay/ir/substitute_dims.h"
 #include "relay/scalar/simplify.h"
 #include "relay/scalar/solve.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/saved_types.h"
 
@@ -34,6 +35,8 @@ static bool needs_declared_type(const Expr& e) {
   return needs;
 }
 
+static const Type& declared_type(const Var& param) { return param.annotation ? param.annotation : param.type; }
+
 namespace {
 
 // The sizes of arguments by the variables of the parameters' types.
@@ -44,8 +47,7 @@ class Sizes {
 
   Sizes(const Function& f, const Types& types) {
     for (const bool exact : {true, false})
-      for (size_t i = 0; i < f.params.size(); ++i)
-        match(f.params[i]->annotation ? f.params[i]->annotation : f.params[i]->type, types[i], exact);
+      for (size_t i = 0; i < f.params.size(); ++i) match(declared_type(*f.params[i]), types[i], exact);
     std::erase_if(unknown, [&](const scalar::Binding& one) { return is_known(one.var); });
     std::erase_if(known, [](const scalar::Binding& one) { return one.var == one.value; });
   }
@@ -130,12 +132,15 @@ Expr call_in_place(const FunctionRef& callee, const Exprs& args, function_ref<bo
   VarMap values;
   std::vector<std::pair<VarRef, Expr>> bound;
   for (size_t i = 0; i < args.size(); ++i) {
-    bool operand = args[i]->kind == ExprKind::Var || args[i]->kind == ExprKind::Constant;
-    if (operand || (straight && is_pure(i) && !needs_declared_type(args[i]))) {
-      values[f->params[i].get()] = args[i];
+    const VarRef& param = f->params[i];
+    const Type& declared = declared_type(*param);
+    const bool operand = args[i]->kind == ExprKind::Var || args[i]->kind == ExprKind::Constant;
+    const bool forgets = forgets_sizes(declared, types[i]);
+    if (!forgets && (operand || (straight && is_pure(i) && !needs_declared_type(args[i])))) {
+      values[param.get()] = args[i];
     } else {
-      bound.emplace_back(copy_of(*f->params[i]), args[i]);
-      values[f->params[i].get()] = bound.back().first;
+      bound.emplace_back(forgets ? var(param->name, declared, param->span) : copy_of(*param), args[i]);
+      values[param.get()] = bound.back().first;
     }
   }
   Expr out = copy(f->body, std::move(values));

@@ -223,6 +223,23 @@ TEST(InlineCalls, doubling_is_bounded) {
 }
 
 // exp and tanh are of a device that has no float64.
+// A function that meets another of its type but for a size is refused with both types.
+TEST(Defunctionalization, sizes_of_function_types_agree) {
+  const ir::Module module = *text::parse(R"(#[version = "0.0.5"]
+def @main(%b: bool, %x: Tensor[(3), float32]) {
+  let %f = fn (%y: Tensor[(?), float32]) -> Tensor[(?), float32] { exp(%y) };
+  let %g = if (%b) { %f } else { fn (%y: Tensor[(3), float32]) -> Tensor[(3), float32] { tanh(%y) } };
+  %g(%x)
+}
+)");
+  PassContext context;
+  const Result<ir::Module> made = run_passes(module, {"defunctionalization"}, context);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.errors()[0].kind, DiagnosticKind::not_supported);
+  EXPECT_TRUE(made.errors()[0].span);
+  EXPECT_NE(render(made.errors()).find("fn (Tensor[(3), float32]) -> Tensor[(3), float32]"), std::string::npos);
+}
+
 TEST(PlaceOnDevices, calls_that_a_device_refuses_are_on_the_host) {
   const Result<Module> read = text::parse(R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(4), float32]) { tanh(tanh(cast(exp(%x), dtype="float64"))) })");

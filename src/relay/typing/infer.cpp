@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "relay/op/op.h"
+#include "relay/scalar/simplify.h"
 #include "relay/tensor/tensor.h"
 #include "relay/text/names.h"
 #include "relay/text/text.h"
@@ -46,6 +47,31 @@ bool Inference::concerns_error(const Type& type) {
   return hole && unifier_.is_error(hole);
 }
 
+// The type that both have if sizes that differ are unknown; null if they differ in something else.
+static Type with_unknown_sizes(const Type& a, const Type& b) {
+  auto each = [](const Types& x, const Types& y) {
+    Types out;
+    for (size_t i = 0; i < x.size() && x.size() == y.size(); ++i) out.push_back(with_unknown_sizes(x[i], y[i]));
+    return std::ranges::count(out, Type()) == 0 && x.size() == y.size() ? std::optional(out) : std::nullopt;
+  };
+  if (const TensorType *x = as<TensorType>(a), *y = as<TensorType>(b); x && y) {
+    if (x->dtype != y->dtype || x->shape.size() != y->shape.size()) return nullptr;
+    Dims shape = x->shape;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (scalar::prove_equal(shape[i], y->shape[i]) != std::optional(true)) shape[i] = scalar::any_dim();
+    return tensor_type(std::move(shape), x->dtype);
+  }
+  if (const TupleType *x = as<TupleType>(a), *y = as<TupleType>(b); x && y) {
+    std::optional<Types> fields = each(x->fields, y->fields);
+    return fields ? tuple_type(*std::move(fields)) : nullptr;
+  }
+  if (const TypeCall *x = as<TypeCall>(a), *y = as<TypeCall>(b); x && y && equal(x->callee, y->callee)) {
+    std::optional<Types> args = each(x->args, y->args);
+    return args ? Type(make<TypeCall>(x->callee, *std::move(args))) : nullptr;
+  }
+  return equal(a, b) ? a : nullptr;
+}
+
 void Inference::mismatch(const std::string& what, const Type& expected, const Type& found, const Span& span,
                          std::vector<Label> labels, bool advise) {
   std::string conflict = unifier_.conflict();
@@ -69,7 +95,10 @@ void Inference::mismatch(const std::string& what, const Type& expected, const Ty
   if (!conflict.empty() && conflict != whole) notes.push_back(conflict);
   std::string help;
   const TensorType *a = as<TensorType>(wanted), *b = as<TensorType>(actual);
-  if (!advise) {
+  const Type open = as<TypeCall>(wanted) ? with_unknown_sizes(wanted, actual) : nullptr;
+  if (open) {
+    help = format("bind it to a variable with a type for both, and use that: let %v: {} = ...", names.type(open));
+  } else if (!advise) {
     help = "change one of the two";
   } else if (conflict.find("proven") != std::string::npos) {
     help = "give sizes that are always equal the same name, or write ? if any size is acceptable";

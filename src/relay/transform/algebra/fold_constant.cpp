@@ -29,6 +29,7 @@
 #include "relay/op/op.h"
 #include "relay/scalar/simplify.h"
 #include "relay/transform/control/effects.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/narrow_weights.h"
 #include "relay/transform/pass.h"
 
@@ -76,7 +77,11 @@ class Folder {
       case ExprKind::If: {
         const If* branch = as<If>(now);
         const Constant* c = as<Constant>(branch->condition);
-        return c ? (c->value.int_at(0) ? branch->then_branch : branch->else_branch) : now;
+        if (!c) return now;
+        const bool holds = c->value.int_at(0) != 0;
+        const If* typed = as<If>(before);
+        return with_type(holds ? branch->then_branch : branch->else_branch, before->type,
+                         (holds ? typed->then_branch : typed->else_branch)->type);
       }
       default: return now;
     }
@@ -268,7 +273,8 @@ static FunctionRef folded(const FunctionRef& f, Folder& folder, PassContext& con
   folder.look_at(f);
   NodeMap<std::vector<const ExprNode*>> variables_of;  // of a let-bound value
   visit(f, [&](const Expr& e) {
-    if (const Let* let = as<Let>(e)) variables_of[let->value.get()].push_back(let->var.get());
+    const Let* let = as<Let>(e);
+    if (let && !forgets_sizes(*let->var, let->value)) variables_of[let->value.get()].push_back(let->var.get());
   });
   NodeMap<Expr> constants;  // of variables
   return rewrite_function(f, context, [&](const Expr& before, const Expr& now) -> Expr {

@@ -7,6 +7,7 @@
 // is moved to its use. With option dead_code.ignore_impurity=1, unused values are dropped whatever effects they have.
 #include "relay/ir/rewrite.h"
 #include "relay/transform/control/effects.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
 
@@ -61,7 +62,7 @@ static FunctionRef inlined_once(const FunctionRef& f, Effects& effects) {
   visit(f, [&](const Expr& e) {
     const Let* let = as<Let>(e);
     if (!let || uses[let->var.get()] != 1 || captured.contains(let->var.get())) return;
-    if (effects.of(let->value) != Effect::None || uses[let->value.get()] != 1) return;
+    if (effects.of(let->value) != Effect::None || uses[let->value.get()] != 1 || needs_annotation(*let)) return;
     variable_of[let->value.get()] = let->var.get();
     replaced.insert(let->var.get());
   });

@@ -14,17 +14,19 @@
 // There is one data type per function type, with a constructor for each function that is used as a value of it; its
 // fields are the captured values. First, functions with type parameters are copied for the types of their calls
 // (instances.h), and lambda_lift makes all functions global. Refused are functions as parameters or results of @main,
-// definitions of data types that contain functions, and function types with symbolic sizes. A program without function
-// values is unchanged.
+// definitions of data types that contain functions, function types with symbolic sizes, and a function whose type
+// differs in a size (`?`) from that of the value that it becomes. A program without function values is unchanged.
 #include <algorithm>
 #include <set>
 
 #include "relay/ir/main_function.h"
 #include "relay/ir/rewrite.h"
+#include "relay/transform/control/forgotten_sizes.h"
 #include "relay/transform/control/instances.h"
 #include "relay/transform/group/dataflow.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/retype.h"
+#include "relay/typing/typing.h"
 
 namespace relay::transform {
 
@@ -56,6 +58,17 @@ bool has_variables(const Type& type) {
   });
 }
 
+// True for types that are equal but for sizes.
+bool differ_in_sizes(const Type& a, const Type& b) {
+  if (a->kind != b->kind) return false;
+  const Types x = types_inside(a), y = types_inside(b);
+  if (const TensorType *t = as<TensorType>(a), *u = as<TensorType>(b); t && u)
+    return t->dtype == u->dtype && t->shape.size() == u->shape.size();
+  if (x.empty() && y.empty()) return equal(a, b);
+  const TypeCall *t = as<TypeCall>(a), *u = as<TypeCall>(b);
+  return (!t || equal(t->callee, u->callee)) && std::ranges::equal(x, y, differ_in_sizes);
+}
+
 Diagnostic refused(const Span& span, std::string message, std::string help) {
   return {DiagnosticKind::not_supported, std::move(message), span, {}, {}, std::move(help)};
 }
@@ -72,6 +85,7 @@ class Defunctionalizer {
             [&](const Expr& before, const Expr& now) { return node(before, now); });
     for (size_t i = 0; i < kinds_.size(); ++i) define(i);
     if (!errors_.empty()) return errors_;
+    RELAY_RETURN_IF_ERROR(check_sizes());
     return std::move(out_);
   }
 
@@ -236,6 +250,22 @@ class Defunctionalizer {
     Ref<Match> body(new Match(params[0], std::move(clauses), true));
     body->span = span;
     out_.functions[kinds_[at].apply] = function(params, Ref<const Match>(body), result, {}, {}, span);
+  }
+
+  // Refuses a program in which values of two data types meet because their function types differ in sizes alone.
+  Status check_sizes() const {
+    std::vector<std::string> notes;
+    for (size_t i = 0; i < kinds_.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (differ_in_sizes(kinds_[i].type, kinds_[j].type))
+          notes.push_back(format("{} and {} differ in a size", str(kinds_[j].type), str(kinds_[i].type)));
+    if (notes.empty()) return ok();
+    const Result<Module> typed = typing::infer(out_);
+    if (typed) return ok();
+    Diagnostic d = refused(typed.errors()[0].span, "a function has another size in its type than the value it becomes",
+                           "write the same sizes in the types of all functions that meet: ? or the numbers");
+    d.notes = std::move(notes);
+    return d;
   }
 
   const Module& module_;

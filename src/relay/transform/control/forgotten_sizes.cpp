@@ -30,8 +30,26 @@ static bool forgets(const Type& type, const Type& value) {
   return !std::ranges::equal(types_inside(type), types_inside(value), std::not_fn(forgets));
 }
 
-bool forgets_sizes(const Var& var, const Expr& value) {
-  return var.annotation && value->type && has_unknown_size(var.annotation) && forgets(var.annotation, value->type);
+bool forgets_sizes(const Type& type, const Type& value) {
+  return type && value && has_unknown_size(type) && forgets(type, value);
+}
+
+bool forgets_sizes(const Var& var, const Expr& value) { return forgets_sizes(var.annotation, value->type); }
+
+static bool determines_type(const Type& annotation) {
+  if (!annotation || as<TensorType>(annotation)) return false;
+  const TupleType* tuple = as<TupleType>(annotation);
+  return !tuple || std::ranges::any_of(tuple->fields, determines_type);
+}
+
+bool needs_annotation(const Let& let) {
+  return determines_type(let.var->annotation) || forgets_sizes(*let.var, let.value);
+}
+
+Expr with_type(const Expr& value, const Type& type, const Type& known) {
+  if (!forgets_sizes(type, known)) return value;
+  const VarRef v = var("v", type, value->span);
+  return let(v, value, v, value->span);
 }
 
 }  // namespace relay::transform

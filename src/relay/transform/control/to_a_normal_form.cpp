@@ -141,7 +141,7 @@ class Normaliser {
       VarRef bound = is_repeated(e.get()) ? bind_anew(let->var) : let->var;
       push(Item::Visit, let->body, hint);
       push(Item::BindLet, e);
-      push(Item::Visit, let->value, bound);
+      push(Item::Visit, let->value, forgets(*let->var, let->value) && is_shared(let->value) ? nullptr : bound);
       return;
     }
     size_t begin = work_.size();
@@ -239,6 +239,11 @@ class Normaliser {
   bool forgets(const Var& var, const Expr& value) const {
     return forgetting_ == Forgetting::Kept && forgets_sizes(var, value);
   }
+  // True for a value with other uses, which may need a size that a variable for it forgets.
+  bool is_shared(const Expr& value) {
+    if (uses_.empty()) uses_ = use_counts(f_);
+    return uses_[value.get()] > 1;
+  }
   // Wraps the bindings of the scope around its result; if the result is the name of the last value, that value itself
   // is the result.
   void close() {
@@ -261,6 +266,7 @@ class Normaliser {
   const FunctionRef& f_;
   const Owners owners_;
   const Forgetting forgetting_;
+  std::unordered_map<const ExprNode*, size_t> uses_;  // if they were needed
   std::vector<Item> work_;
   std::vector<OpenScope> open_;
   std::vector<Body> bodies_;  // of closed scopes that are not yet part of the node that opened them

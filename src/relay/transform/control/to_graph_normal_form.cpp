@@ -22,20 +22,6 @@ static bool is_operand(const Expr& e) {
   return e->kind == ExprKind::Constant || e->kind == ExprKind::Var || e->kind == ExprKind::GlobalVar;
 }
 
-// True if the annotation of a let may be needed to infer the type of its value.
-static bool annotation_decides(const Let* let) {
-  if (!let->var->annotation) return false;
-  std::vector<Type> types{let->var->annotation};
-  while (!types.empty()) {
-    Type t = types.back();
-    types.pop_back();
-    const TupleType* tuple = as<TupleType>(t);
-    if (!tuple && !as<TensorType>(t)) return true;
-    if (tuple) types.insert(types.end(), tuple->fields.begin(), tuple->fields.end());
-  }
-  return false;
-}
-
 // `values`: filled with the values of the variables that it replaces.
 static FunctionRef inlined(const FunctionRef& f, const Effects& effects, const NodeSet& kept, NodeMap<Expr>& values) {
   NodeMap<std::vector<const ExprNode*>> vars_of;  // from values to the variables that they replace
@@ -44,7 +30,7 @@ static FunctionRef inlined(const FunctionRef& f, const Effects& effects, const N
     const Let* let = as<Let>(e);
     if (!let || let->value->kind == ExprKind::Function || effects.of(let->value) != Effect::None) return;
     if (kept.contains(let->var.get()) && !is_operand(let->value)) return;
-    if (annotation_decides(let) || forgets_sizes(*let->var, let->value)) return;
+    if (needs_annotation(*let)) return;
     vars_of[let->value.get()].push_back(let->var.get());
     replaced.insert(let->var.get());
   });

@@ -81,6 +81,7 @@ class AdjointScope {
       if (as<Var>(e)) m_.demanded_.insert(e.get());
     };
     demand(scope_.result);
+    for (const Binding& b : scope_.bindings) demand(b.value);  // a variable that forgets sizes of another
     for (size_t i = scope_.bindings.size(); i-- > 0;) {
       const Binding& b = scope_.bindings[i];
       const bool passes_on = pieces_[i] >= 0 && m_.demanded_.contains(b.var.get()) && !as<Call>(b.value);
@@ -480,8 +481,7 @@ void AdjointModule::finish() {
   while (!wanted_.empty()) {
     const std::string name = std::move(wanted_.back());
     wanted_.pop_back();
-    const FunctionRef f =
-        a_normal_form(FunctionRef(as<Function>(copy(module_.functions.at(name), {}))), Forgetting::Replaced);
+    const FunctionRef f = a_normal_form(FunctionRef(as<Function>(copy(module_.functions.at(name), {}))));
     functions_kept_.push_back(f);
     const VarRef tape = var("tape", tape_type());
     std::vector<VarRef> params{tape};

@@ -78,12 +78,32 @@ Expr ones_like(const Expr& value, const Type& type) {
   return tuple(std::move(parts));
 }
 
+FunctionRef normal_form(const FunctionRef& f, Forgetting forgetting) {
+  return FunctionRef(as<Function>(Expr(a_normal_form(FunctionRef(as<Function>(copy(f, {}))), forgetting))));
+}
+
+// @main if it is a straight line. Its variables do not forget sizes: some gradients need them, and all of it runs.
+Result<std::optional<FunctionRef>> straight_line(const Module& module) {
+  const FunctionRef& written = module.functions.at(ir::main_function);
+  auto bindings = [](const FunctionRef& f) { return scope_of(f->body).bindings; };
+  const FunctionRef main = normal_form(written, Forgetting::Replaced);
+  if (!std::ranges::all_of(bindings(main), [](const Binding& b) { return is_dataflow(b.value); }))
+    return std::optional<FunctionRef>();
+  if (bindings(main).size() == bindings(normal_form(written, Forgetting::Kept)).size()) return std::optional(main);
+  Module known = module;
+  known.functions[ir::main_function] = main;
+  typing::forget_types(known);
+  RELAY_ASSIGN(known, typing::infer(known));
+  return std::optional(known.functions.at(ir::main_function));
+}
+
 struct Differentiated {
   std::vector<VarRef> params;
   Expr body;
 };
 
-Result<Differentiated> straight(const Function& main, const Scope& scope, const VarRef& seed) {
+Result<Differentiated> straight(const Function& main, const VarRef& seed) {
+  const Scope scope = scope_of(main.body);
   Lets out;
   Diagnostics errors;
   ReverseMode reverse(out, errors);
@@ -142,22 +162,19 @@ Result<Module> gradient(const Module& module, PassContext& context) {
   if (!module.functions.count(ir::main_function))
     return refused({}, "the module has no @main to differentiate", "name the function @main");
   RELAY_ASSIGN(Module work, prepared(module));
-  const FunctionRef main(as<Function>(Expr(
-      a_normal_form(FunctionRef(as<Function>(copy(work.functions.at(ir::main_function), {}))), Forgetting::Replaced))));
+  const FunctionRef main = normal_form(work.functions.at(ir::main_function), Forgetting::Kept);
   const Type result = as<FuncType>(main->type)->result;
   if (!is_data(result) || !has_floats(result))
     return refused(main->span, format("the result is a {}, which has no gradient", str(result)),
                    "give a tensor of floats, or a tuple with one");
   const VarRef seed = context.flag("gradient.seed") ? var("seed", result) : nullptr;
   if (seed) seed->type = result;
-  const Scope scope = scope_of(main->body);
-  const bool is_line =
-      std::all_of(scope.bindings.begin(), scope.bindings.end(), [](const Binding& b) { return is_dataflow(b.value); });
-  if (!is_line && context.flag("gradient.straight"))
+  RELAY_ASSIGN(const std::optional<FunctionRef> line, straight_line(work));
+  if (!line && context.flag("gradient.straight"))
     return refused(main->span, "the program has control flow, closures or references",
                    "leave out gradient.straight=1, which refuses these");
   Module made = work;
-  RELAY_ASSIGN(Differentiated d, is_line ? straight(*main, scope, seed) : with_tape(*main, seed, made));
+  RELAY_ASSIGN(Differentiated d, line ? straight(**line, seed) : with_tape(*main, seed, made));
   made.functions[ir::main_function] =
       function(std::move(d.params), std::move(d.body), nullptr, main->type_params, main->attrs, main->span);
   if (made.functions.size() == 1) return made;

@@ -276,7 +276,7 @@ Result<Module> lazy_gradient_init(const Module& module, PassContext&) {
   const std::map<std::string, FunctionRef> cells = text::import_prelude({}, "gradient")->functions;
   RELAY_ASSIGN(named, typing::infer(named));
   for (auto& [name, f] : named.functions)
-    if (!cells.count(name) && !is_closed(f)) f = a_normal_form(f, Forgetting::Replaced);
+    if (!cells.count(name) && !is_closed(f)) f = a_normal_form(f);
   std::string inner = "main_lazy";
   while (named.functions.count(inner)) inner += "_";
   LazyGradients lazy(named, inner);
