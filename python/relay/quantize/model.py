@@ -15,7 +15,7 @@ from ..data.values import checked, to_value
 from ..errors import wrong_input
 from ..run.build_module import bind_params_by_name
 from ..run.options import options_of
-from .config import QConfig, current_qconfig
+from .config import PAIRED_BITS, QConfig, current_qconfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +127,8 @@ def quantize_module(
     seconds: of each measurement of time; 0 measures none
     labels: classes, an array of integers for each sample, for the accuracy
     options: of relay.compile(), for the measurements
-    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, group, as in a plan.
-        weights_only needs no data
+    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, group, smooth,
+        compensate, as in a plan. weights_only needs no data, unless errors are compensated
     """
     if keep_float not in ("auto", "never"):
         raise wrong_input(f"keep_float must be 'auto' or 'never', but is {keep_float!r}", "use 'auto'")
@@ -169,14 +169,12 @@ def _rules(config: QConfig, layers: list) -> list[dict]:
     return rules
 
 
-def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None = None) -> IRModule:
-    """Returns the program quantised as the current qconfig() says. dataset: dicts of arrays by input; the
-    calibrate_mode "global_scale" needs none. Every layer that the configuration names is quantised, even if it is not
-    faster; relay.quantize(module, data) measures that."""
-    config = current_qconfig()
-    mod = _bound(mod, params)
+def plan_of(mod: IRModule, config: QConfig, dataset: Iterable | None) -> tuple[dict, Iterable, dict]:
+    """Returns the plan, the samples and the settings of quantize_module() for a configuration."""
     layers = _core.quantisation_layers(mod)
     settings = {"bits": config.nbit_input, "weight_bits": config.nbit_weight}
+    if config.nbit_activation == 16:
+        settings["weight_bits"] = min(config.nbit_weight, PAIRED_BITS)
     plan: dict = {"rules": _rules(config, layers)}
     samples: Iterable = () if dataset is None else dataset
     if config.calibrate_mode == "global_scale":
@@ -194,6 +192,16 @@ def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None
             settings["percentile"] = 99.999
         if dataset is None:
             raise wrong_input(f"calibrate_mode {config.calibrate_mode!r} needs a dataset", "give dataset=[{...}, ...]")
+    return plan, samples, settings
+
+
+def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None = None) -> IRModule:
+    """Returns the program quantised as the current qconfig() says. dataset: dicts of arrays by input; the
+    calibrate_mode "global_scale" needs none. Every layer that the configuration names is quantised, even if it is not
+    faster; relay.quantize(module, data) measures that."""
+    config = current_qconfig()
+    mod = _bound(mod, params)
+    plan, samples, settings = plan_of(mod, config, dataset)
     done = quantize_module(
         mod, samples, plan=plan, keep_float="never", simulate=config.do_simulation, seconds=0, **settings
     )

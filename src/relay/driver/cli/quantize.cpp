@@ -17,9 +17,10 @@ struct QuantizeOptions : ModelOptions {
   quantise::Choice settings{};
   std::vector<std::string> keep;
   bool symmetric = false, per_tensor = false, weights_only = false, sensitivity = false, simulate = false, json = false;
+  bool compensate = false;
   std::optional<int> bits, weight_bits, group;
   std::optional<std::string> calibration;
-  std::optional<double> percentile, max_error;
+  std::optional<double> percentile, max_error, smooth;
   double seconds = 1;
 };
 }  // namespace
@@ -40,6 +41,8 @@ static Result<quantise::Plan> plan_of(const QuantizeOptions& options) {
   if (options.symmetric) settings.symmetric = true;
   if (options.per_tensor) settings.per_channel = false;
   if (options.weights_only) settings.weights_only = true;
+  if (options.smooth) settings.smooth = options.smooth;
+  if (options.compensate) settings.compensate = true;
   for (const std::string& layer : options.keep) plan.rules.push_back({layer, "*", {.integer = false}});
   return plan;
 }
@@ -147,6 +150,14 @@ static void add_settings(CLI::App& verb, QuantizeOptions& options) {
                   "(default: 32 for at most 4 bits, else 0)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 16));
+  verb.add_option("--smooth", options.smooth,
+                  "Move this part of the magnitudes of a product's channels from data into weights, such as 0.5 "
+                  "(SmoothQuant): for data whose channels differ much. Needs data")
+      ->type_name("PART")
+      ->check(CLI::Range(0.0, 1.0));
+  verb.add_flag("--compensate", options.compensate,
+                "Compensate the error of each rounded weight of a product by the next ones of its row (GPTQ): for few "
+                "bits. Needs data");
 }
 
 void add_quantize(CLI::App& app, SelectedVerb& selected) {

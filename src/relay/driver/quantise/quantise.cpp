@@ -10,6 +10,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/quantise/observer.h"
 #include "relay/transform/quantise/annotate.h"
+#include "relay/transform/quantise/smooth.h"
 
 namespace relay::driver {
 
@@ -41,7 +42,31 @@ static int64_t constant_bytes(const ir::Module& module) {
   return out;
 }
 
+static std::unordered_map<const ir::ExprNode*, size_t> constant_uses(const ir::Module& module) {
+  std::unordered_map<const ir::ExprNode*, size_t> out;
+  for (const auto& [name, f] : module.functions)
+    for (const auto& [node, count] : ir::use_counts(f->body))
+      if (node->kind == ir::ExprKind::Constant) out[node] += count;
+  return out;
+}
+
 namespace {
+
+// An operand that is observed, and what is counted besides its range.
+struct Operand {
+  const Layer* layer;
+  size_t position;
+  bool largest = false, products = false, histogram = false;
+};
+
+// The results of observing. Operands that are one value share a site.
+struct Observed {
+  quantise::Observer observer;
+  std::map<const ir::ExprNode*, size_t> sites;
+  const quantise::Site& of(const Operand& one) const {
+    return observer.site(sites.at(one.layer->operands[one.position].get()));
+  }
+};
 
 // A program with its samples.
 class Quantiser {
@@ -62,9 +87,16 @@ class Quantiser {
                                   [&](const Layer& layer) { return stays_float(layer) || !accepts(layer.name); });
   }
   Status check_layers();
+  Status smooth();
   Status calibrate();
-  Status observe(const Layers& layers, const std::vector<std::pair<const Layer*, size_t>>& operands);
+  void choose_range(const Operand& operand, const quantise::Site& site);
+  Result<std::unique_ptr<Observed>> observe(const Layers& layers, const std::vector<Operand>& operands);
   std::optional<transform::OperandForm> form_of(const Layer& layer, size_t operand) const;
+  // Null if errors are not compensated.
+  const transform::Compensation* compensation_for(const Layer& layer, size_t operand) const {
+    const auto found = compensation_of_.find(layer.name);
+    return operand == 1 && found != compensation_of_.end() ? found->second : nullptr;
+  }
   Result<ir::Module> annotated(const Layers& layers) const;
   Result<ir::Module> integer_module(const Layers& layers) const;
   Result<Compiled> compiled(const ir::Module& module) const;
@@ -83,8 +115,10 @@ class Quantiser {
   const QuantiseOptions& options_;
   ir::Module prepared_, named_;                 // named_: the layers have their names as places
   std::map<std::string, std::string> reasons_;  // of layers that stay float
-  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;  // by layer and operand
-  std::map<std::string, double> errors_;                                       // of single layers
+  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;              // by layer and operand
+  std::map<const ir::ExprNode*, std::unique_ptr<transform::Compensation>> compensations_;  // by data
+  std::map<std::string, const transform::Compensation*> compensation_of_;                  // by layer
+  std::map<std::string, double> errors_;                                                   // of single layers
   LayerTimes float_times_, integer_times_;
   Results wanted_;  // of the float program
   Compiled float_program_;
@@ -100,6 +134,7 @@ Result<Quantised> quantise(const ir::Module& module, const Samples& samples, con
 Result<Quantised> Quantiser::run(const ir::Module& module) {
   RELAY_ASSIGN(prepared_, prepare_quantisation(module));
   RELAY_RETURN_IF_ERROR(check_layers());
+  RELAY_RETURN_IF_ERROR(smooth());
   RELAY_RETURN_IF_ERROR(calibrate());
   if (!samples_.empty()) RELAY_RETURN_IF_ERROR(measure_float());
   if (options_.sensitivity) RELAY_RETURN_IF_ERROR(measure_sensitivity());
@@ -124,68 +159,166 @@ Status Quantiser::check_layers() {
 }
 
 // --- calibration -----------------------------------------------------------------------------------------------------
+static constexpr size_t data_operand = 0, weight_operand = 1;
+
+// Layers read the same data after the change, and have the same names.
+Status Quantiser::smooth() {
+  const Layers all = layers();
+  std::map<std::pair<const ir::ExprNode*, double>, std::vector<const Layer*>> groups;  // by data and strength
+  std::vector<Operand> operands;
+  for (const Layer& layer : all) {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    if (!layer.integer || choice.smooth == 0) continue;
+    if (!choice.ranges.empty() && choice.ranges[data_operand])
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("{}: {} has a range and is smoothed, which changes its range", options_.plan_name, layer.name),
+          {},
+          {},
+          {},
+          "remove the ranges of the layer, which are found in the data"};
+    groups[{layer.operands[data_operand].get(), choice.smooth}].push_back(&layer);
+    operands.push_back({.layer = &layer, .position = data_operand, .largest = true});
+  }
+  if (groups.empty()) return ok();
+  RELAY_ASSIGN(const std::unique_ptr<Observed> seen, observe(all, operands));
+  const std::unordered_map<const ir::ExprNode*, size_t> uses = constant_uses(prepared_);
+  std::map<std::string, std::vector<float>> factors;
+  for (const auto& [key, group] : groups) {
+    const std::vector<double>& data = seen->of({group[0], data_operand}).largest;
+    std::vector<double> weights(data.size());
+    std::map<const ir::ExprNode*, size_t> own;  // uses of weights
+    for (const Layer* layer : group) ++own[layer->operands[weight_operand].get()];
+    if (std::any_of(own.begin(), own.end(), [&](const auto& one) { return uses.at(one.first) > one.second; })) {
+      report_.notes.push_back(format("{} is not smoothed, because its weight is also read elsewhere", group[0]->name));
+      continue;
+    }
+    for (const Layer* layer : group) {
+      const std::vector<double> one = transform::weight_magnitudes(*layer);
+      for (size_t k = 0; k < one.size(); ++k) weights[k] = std::max(weights[k], one[k]);
+    }
+    // A single object for the group, so that its layers share the product.
+    factors[group[0]->name] = transform::smoothing_factors(data, weights, key.second);
+  }
+  transform::PassContext context;
+  context.options = {{"simplify_expr.rounding", int64_t{0}}};
+  RELAY_ASSIGN(prepared_,
+               transform::run_passes(
+                   transform::smooth(prepared_, all,
+                                     [&](const Layer& layer) -> const std::vector<float>* {
+                                       const double strength = quantise::choice_for(options_.plan, layer).smooth;
+                                       const auto group = groups.find({layer.operands[data_operand].get(), strength});
+                                       if (!layer.integer || group == groups.end()) return nullptr;
+                                       const auto found = factors.find(group->second[0]->name);
+                                       return found == factors.end() ? nullptr : &found->second;
+                                     }),
+                   {"infer_type", "backward_fold_scale_axis", "fold_constant", "simplify_expr", "dead_code"}, context));
+  return ok();
+}
+
 Status Quantiser::calibrate() {
   const Layers all = layers();
-  std::vector<std::pair<const Layer*, size_t>> operands;
+  std::vector<Operand> operands;
   for (const Layer& layer : all) {
     if (!layer.integer) continue;
     const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
     auto& ranges = ranges_[layer.name];
     ranges = choice.ranges;
     ranges.resize(layer.operands.size());
-    for (size_t k = 0; k < layer.operands.size(); ++k)
-      if (!layer.is_weight(k) && !choice.weights_only && !ranges[k]) operands.emplace_back(&layer, k);
+    for (size_t k = 0; k < layer.operands.size(); ++k) {
+      if (layer.is_weight(k)) continue;
+      const Operand one{.layer = &layer,
+                        .position = k,
+                        .products = choice.compensate && k == data_operand,
+                        .histogram = !choice.weights_only && !ranges[k]};
+      if (one.products || one.histogram) operands.push_back(one);
+    }
   }
-  return operands.empty() ? ok() : observe(all, operands);
+  if (operands.empty()) return ok();
+  RELAY_ASSIGN(const std::unique_ptr<Observed> seen, observe(all, operands));
+  for (const Operand& one : operands) {
+    const quantise::Site& site = seen->of(one);
+    if (one.histogram) choose_range(one, site);
+    if (!one.products || reasons_.contains(one.layer->name)) continue;
+    if (site.elements == 0)
+      report_.notes.push_back(
+          format("no sample reaches {}, so that its weights are rounded without compensation", one.layer->name));
+    std::unique_ptr<transform::Compensation>& made = compensations_[one.layer->operands[data_operand].get()];
+    if (!made) made = std::make_unique<transform::Compensation>(site.products, static_cast<int64_t>(site.length));
+    compensation_of_[one.layer->name] = made.get();
+  }
+  return ok();
 }
 
-Status Quantiser::observe(const Layers& all, const std::vector<std::pair<const Layer*, size_t>>& operands) {
+void Quantiser::choose_range(const Operand& one, const quantise::Site& site) {
+  const Layer& layer = *one.layer;
+  if (site.elements == 0) {
+    reasons_[layer.name] = "no sample reaches it";
+  } else if (site.not_finite > 0) {
+    reasons_[layer.name] = format("{} of the values that it reads are infinite or NaN", site.not_finite);
+  } else {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    ranges_[layer.name][one.position] =
+        quantise::find_calibration(choice.calibration)
+            ->choose(site.histogram, {choice.bits, choice.symmetric, choice.percentile});
+  }
+}
+
+Result<std::unique_ptr<Observed>> Quantiser::observe(const Layers& all, const std::vector<Operand>& operands) {
+  const Layer& first = *operands[0].layer;
   if (samples_.empty())
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("there is no data to calibrate {} with: {} and others need ranges", operands[0].first->op,
-                             operands[0].first->name),
-                      operands[0].first->call->span,
-                      {},
-                      {},
-                      "give samples of the inputs (--data), or a plan that contains all ranges"};
+    return Diagnostic{
+        DiagnosticKind::wrong_input,
+        format("there is no data to calibrate {} with: {} and others need {}", first.op, first.name,
+               operands[0].histogram ? "ranges" : "figures of the values that they read"),
+        first.call->span,
+        {},
+        {},
+        "give samples of the inputs (--data), or a plan with all ranges that neither smooths nor compensates"};
   std::map<const ir::ExprNode*, size_t> sites;  // by operand
-  for (const auto& [layer, k] : operands) sites.emplace(layer->operands[k].get(), sites.size());
-  quantise::Observer observer(sites.size());
+  for (const Operand& one : operands) sites.emplace(one.layer->operands[one.position].get(), sites.size());
+  std::unique_ptr<Observed> out(new Observed{quantise::Observer(sites.size()), sites});
+  bool histograms = false;
+  for (const Operand& one : operands) {
+    const size_t site = sites.at(one.layer->operands[one.position].get());
+    histograms |= one.histogram;
+    if (!one.largest && !one.products) continue;
+    const ir::Constant& weight = *ir::as<ir::Constant>(one.layer->operands[weight_operand]);
+    const int64_t length = weight.value.shape()[static_cast<size_t>(one.layer->summed_axis(weight_operand))];
+    if (one.largest) out->observer.find_largest(site, length);
+    if (one.products) out->observer.find_products(site, length);
+  }
   std::map<const ir::ExprNode*, ir::Expr> made;
   const ir::Module observed =
       transform::replace_operands(prepared_, all, [&](const Layer& layer, size_t k, const ir::Expr& now) -> ir::Expr {
         const auto site = sites.find(layer.operands[k].get());
         if (site == sites.end()) return now;
         ir::Expr& one = made[now.get()];
-        if (!one) one = observer.observe(now, site->second);
+        if (!one) one = out->observer.observe(now, site->second);
         return one;
       });
   RELAY_ASSIGN(const Compiled program, compiled(observed));
-  options_.say(format("calibrating {} on {}", plural(static_cast<int64_t>(sites.size()), "value", "values"),
+  options_.say(format("{} {} on {}", histograms ? "calibrating" : "observing",
+                      plural(static_cast<int64_t>(sites.size()), "value", "values"),
                       plural(static_cast<int64_t>(samples_.size()), "sample", "samples")));
   RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
-  observer.finish_ranges();
-  RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
-  for (const auto& [layer, k] : operands) {
-    const quantise::Site& site = observer.site(sites.at(layer->operands[k].get()));
-    if (site.elements == 0) {
-      reasons_[layer->name] = "no sample reaches it";
-    } else if (site.not_finite > 0) {
-      reasons_[layer->name] = format("{} of the values that it reads are infinite or NaN", site.not_finite);
-    } else {
-      const quantise::LayerChoice choice = quantise::choice_for(options_.plan, *layer);
-      ranges_[layer->name][k] = quantise::find_calibration(choice.calibration)
-                                    ->choose(site.histogram, {choice.bits, choice.symmetric, choice.percentile});
-    }
+  if (histograms) {
+    out->observer.finish_ranges();
+    RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
   }
-  return ok();
+  return out;
 }
 
 // --- programs --------------------------------------------------------------------------------------------------------
 std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, size_t operand) const {
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
   if (layer.is_weight(operand))
-    return transform::OperandForm{choice.weight_bits, true, choice.per_channel, choice.weights_only, choice.group};
+    return transform::OperandForm{.bits = choice.weight_bits,
+                                  .symmetric = true,
+                                  .per_channel = choice.per_channel,
+                                  .stored_only = choice.weights_only,
+                                  .group = choice.group,
+                                  .compensation = compensation_for(layer, operand)};
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
   return transform::OperandForm{
@@ -377,6 +510,11 @@ quantise::LayerPlan Quantiser::plan_of(const Layer& layer) const {
   out.choice.symmetric = choice.symmetric, out.choice.per_channel = choice.per_channel;
   out.choice.weights_only = choice.weights_only, out.choice.calibration = choice.calibration;
   if (choice.weights_only) out.choice.group = choice.group;
+  if (choice.compensate) out.choice.compensate = true;
+  if (choice.smooth > 0) {
+    out.choice.smooth = choice.smooth;  // the data that it is found in determine the ranges, too
+    return out;
+  }
   if (const auto ranges = ranges_.find(layer.name); ranges != ranges_.end()) out.ranges = ranges->second;
   return out;
 }
