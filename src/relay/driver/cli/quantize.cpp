@@ -1,4 +1,5 @@
 // relay quantize: turns a float model into one that computes on integers (driver/quantise/quantise.h).
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -116,6 +117,13 @@ static Status quantize(const QuantizeOptions& options) {
     std::cout << driver::json(made->report) << "\n";
   else
     print_lines(driver::str(made->report));
+  if (!options.output.empty() && std::filesystem::path(options.output).extension() != ".relay" &&
+      std::any_of(made->report.layers.begin(), made->report.layers.end(), [](const driver::LayerReport& layer) {
+        return layer.stores_only && layer.op.starts_with("nn.conv") && layer.integer_bytes > 0;
+      }))
+    print_message(format(
+        "{}: weights of convolutions are floats in it, made from the integers; a program (.relay) has the integers",
+        options.output));
   if (!made->report.excluded.empty())
     print_message(format("stay float for the wanted error: {}", join(made->report.excluded, ", ")));
   if (!options.output.empty()) print_message(format("wrote {}", options.output));
