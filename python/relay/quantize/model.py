@@ -108,6 +108,7 @@ def quantize_module(
     simulate: bool = False,
     sensitivity: bool = False,
     max_error: float | None = None,
+    max_drop: float | None = None,
     seconds: float = 1.0,
     labels: Iterable | None = None,
     options: dict | None = None,
@@ -124,6 +125,7 @@ def quantize_module(
     simulate: return the program with quantised and dequantised operands, which computes in floats
     sensitivity: measure the error that each layer adds alone
     max_error: with sensitivity, keep as few layers float as this relative error of the results needs
+    max_drop: the same for the loss of accuracy, with labels: 0.01 for one percent of the samples
     seconds: of each measurement of time; 0 measures none
     labels: classes, an array of integers for each sample, for the accuracy
     options: of relay.compile(), for the measurements
@@ -132,8 +134,13 @@ def quantize_module(
     """
     if keep_float not in ("auto", "never"):
         raise wrong_input(f"keep_float must be 'auto' or 'never', but is {keep_float!r}", "use 'auto'")
-    if max_error is not None and not sensitivity:
-        raise wrong_input("max_error needs the errors of layers", "add sensitivity=True")
+    for name, bound in (("max_error", max_error), ("max_drop", max_drop)):
+        if bound is not None and not sensitivity:
+            raise wrong_input(f"{name} needs the errors of layers", "add sensitivity=True")
+        if bound is not None and not bound >= 0:
+            raise wrong_input(f"{name} must be at least 0, but is {bound}", "use 0.01 for one percent")
+    if max_drop is not None and labels is None:
+        raise wrong_input("max_drop is a loss of accuracy, which needs labels", "give labels=, a class for each sample")
     module = _bound(module, params)
     rules = [{"layer": layer, "integer": False} for layer in keep]
     text, name = _plan_text(plan, rules, settings)
@@ -143,7 +150,8 @@ def quantize_module(
         raise wrong_input(f"there are {len(classes)} labels for {len(samples)} samples", "give one for each sample")
     made, made_plan, report = _core.quantise(
         module, samples, classes, text, name, keep_float == "auto", simulate, sensitivity,
-        -1.0 if max_error is None else max_error, seconds, options_of(options or {}),
+        -1.0 if max_error is None else max_error, -1.0 if max_drop is None else max_drop, seconds,
+        options_of(options or {}),
     )  # fmt: skip
     return Quantized(made, json.loads(made_plan), json.loads(report))
 

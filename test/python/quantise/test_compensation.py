@@ -94,7 +94,7 @@ def test_an_unreached_layer_is_rounded_without_compensation():
     data = [[np.array(True), np.ones((1, 8), "float32")]]
     made = relay.quantize(module, data, weights_only=True, compensate=True, **QUIET)
     (note,) = made.report["notes"]
-    assert note == "no sample reaches main/dense_1, so that its weights are rounded without compensation"
+    assert note.startswith("no sample has finite values other than 0 at main/dense_1, so that its weights are rounded")
 
 
 def test_a_tied_table_is_stored_once():

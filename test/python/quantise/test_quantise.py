@@ -159,6 +159,34 @@ def test_sensitivity_and_the_smallest_exclusion():
     assert fewer.report["error"] > wanted
 
 
+def test_the_smallest_exclusion_for_an_accuracy():
+    module, _, pictures, labels = network()
+    how = {"sensitivity": True, "bits": 2, "weight_bits": 2, "labels": labels, **QUIET}
+    wide = relay.quantize(module, pictures, **how).report
+    drop = wide["float_accuracy"] - wide["accuracy"]
+    assert drop > 0.1, drop  # two bits are too few
+    kept = relay.quantize(module, pictures, max_drop=drop / 2, **how).report
+    assert kept["float_accuracy"] - kept["accuracy"] <= drop / 2 and kept["excluded"]
+    assert kept["excluded"] == wide["ranking"][: len(kept["excluded"])]
+    assert {layer["reason"] for layer in kept["layers"] if not layer["integer"]} <= {"the wanted accuracy needs it"}
+    same = relay.quantize(module, pictures, max_drop=1.0, **how).report
+    assert not same["excluded"]
+
+
+def test_a_layer_that_is_slower_on_integers_is_refused():
+    """Sums of three numbers: quantising 60,000 numbers takes longer than the product."""
+    rng = np.random.default_rng(0)
+    x, weight = relay.var("x", shape=(20000, 3)), rng.normal(size=(2, 3)).astype("float32")
+    module = relay.IRModule({"main": relay.Function([x], relay.nn.dense(x, relay.const(weight)))})
+    made = relay.quantize(module, [rng.normal(size=(20000, 3)).astype("float32")], seconds=0.1)
+    (layer,) = made.report["layers"]
+    assert not layer["integer"] and layer["reason"] in (
+        "integers are not faster",
+        "the whole program is slower with it",
+    )
+    assert operators(made.module) == ["nn.dense"] and made.report["error"] == 0
+
+
 def test_layers_that_are_not_faster_stay_float():
     module, seen, *_ = network()
     made = relay.quantize(module, seen[:8], seconds=0.1)
@@ -363,6 +391,9 @@ def test_wrong_arguments():
     for how, message in [
         ({"keep_float": "yes"}, "'auto' or 'never'"),
         ({"max_error": 0.1}, "add sensitivity=True"),
+        ({"max_drop": 0.1}, "add sensitivity=True"),
+        ({"max_drop": 0.1, "sensitivity": True}, "needs labels"),
+        ({"max_error": -0.1, "sensitivity": True}, "must be at least 0"),
         ({"bits": 16}, "2 to 8"),
         ({"labels": [1, 2]}, "2 labels for 1 samples"),
         ({"percentile": 20.0}, "above 50"),
@@ -570,6 +601,7 @@ def test_wrong_files(files):
     (files / "plan.json").write_text("{")
     assert "is not JSON" in fails("R0402", "quantize", net, "--plan", files / "plan.json")
     assert "add --sensitivity" in fails("R0504", "quantize", net, "--data", files / "data.npz", "--max-error", 0.1)
+    assert "which needs --labels" in fails("R0504", "quantize", net, "--sensitivity", "--max-drop", 0.1)
     assert "has no labels 'y'" in fails("R0601", "quantize", net, "--data", files / "data.npz", "--labels", "y")
     np.savez(files / "w.npz", q=np.zeros(3))
     assert "has no parameter 'q'" in fails("R0601", "quantize", net, "--weights", files / "w.npz", "-o", out)

@@ -21,7 +21,7 @@ struct QuantizeOptions : ModelOptions {
   bool compensate = false;
   std::optional<int> bits, weight_bits, group;
   std::optional<std::string> calibration;
-  std::optional<double> percentile, max_error, smooth;
+  std::optional<double> percentile, max_error, max_drop, smooth;
   double seconds = 1;
 };
 }  // namespace
@@ -68,13 +68,21 @@ static Status check_options(const QuantizeOptions& options) {
       RELAY_RETURN_IF_ERROR(check_output_file(*path));
       RELAY_RETURN_IF_ERROR(input::check_output(*path, {options.model, options.data, options.plan, options.weights}));
     }
-  if (options.max_error && !options.sensitivity)
+  if ((options.max_error || options.max_drop) && !options.sensitivity)
     return Diagnostic{DiagnosticKind::bad_option,
-                      "--max-error needs the errors of layers, which only --sensitivity measures",
+                      format("--max-{} needs the errors of layers, which only --sensitivity measures",
+                             options.max_error ? "error" : "drop"),
                       {},
                       {},
                       {},
                       "add --sensitivity"};
+  if (options.max_drop && options.labels.empty())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--max-drop is a loss of accuracy, which needs --labels",
+                      {},
+                      {},
+                      {},
+                      "add --labels NAME, an array of classes in the data"};
   if (!options.labels.empty() && options.data.empty())
     return Diagnostic{
         DiagnosticKind::bad_option, "--labels names an array in the data, but there is no --data", {}, {}, {},
@@ -94,6 +102,7 @@ static Status quantize(const QuantizeOptions& options) {
   if (!options.plan.empty()) how.plan_name = options.plan;
   how.keep_float = options.keep_float == "never" ? driver::KeepFloat::Never : driver::KeepFloat::Auto;
   how.simulate = options.simulate, how.sensitivity = options.sensitivity, how.max_error = options.max_error;
+  how.max_drop = options.max_drop;
   how.seconds = options.seconds;
   how.say = [](const std::string& line) { print_message(line); };
   ir::Module module = model.module;
@@ -125,7 +134,8 @@ static Status quantize(const QuantizeOptions& options) {
         "{}: weights of convolutions are floats in it, made from the integers; a program (.relay) has the integers",
         options.output));
   if (!made->report.excluded.empty())
-    print_message(format("stay float for the wanted error: {}", join(made->report.excluded, ", ")));
+    print_message(format("stay float for the wanted {}: {}", options.max_drop ? "accuracy" : "error",
+                         join(made->report.excluded, ", ")));
   if (!options.output.empty()) print_message(format("wrote {}", options.output));
   if (!options.write_plan.empty())
     print_message(format("wrote {}: edit it, and give it back with --plan {}", options.write_plan, options.write_plan));
@@ -206,6 +216,10 @@ void add_quantize(CLI::App& app, SelectedVerb& selected) {
   verb->add_flag("--sensitivity", options->sensitivity, "Measure the error that each layer adds alone");
   verb->add_option("--max-error", options->max_error,
                    "With --sensitivity, keep as few layers float as this error of the results needs: 0.02 is 2 %")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--max-drop", options->max_drop,
+                   "The same for the loss of accuracy, with --labels: 0.01 is one percent of the samples")
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0));
   verb->add_flag("--simulate", options->simulate,

@@ -101,7 +101,8 @@ class Quantiser {
   Result<ir::Module> integer_module(const Layers& layers) const;
   Result<Compiled> compiled(const ir::Module& module) const;
   Result<Compiled> named_program();
-  Result<double> error_of(const Layers& layers);
+  Result<Results> integer_results(const Layers& layers) const;
+  Result<bool> is_acceptable(const Layers& layers, size_t excluded) const;
   Status measure_float();
   Status measure_layers();
   Status keep_if_whole_is_faster();
@@ -240,9 +241,10 @@ Status Quantiser::calibrate() {
     const quantise::Site& site = seen->of(one);
     if (one.histogram) choose_range(one, site);
     if (!one.products || reasons_.contains(one.layer->name)) continue;
-    if (site.elements == 0)
+    if (std::all_of(site.products.begin(), site.products.end(), [](double x) { return x == 0; }))
       report_.notes.push_back(
-          format("no sample reaches {}, so that its weights are rounded without compensation", one.layer->name));
+          format("no sample has finite values other than 0 at {}, so that its weights are rounded without compensation",
+                 one.layer->name));
     std::unique_ptr<transform::Compensation>& made = compensations_[one.layer->operands[data_operand].get()];
     if (!made) made = std::make_unique<transform::Compensation>(site.products, static_cast<int64_t>(site.length));
     compensation_of_[one.layer->name] = made.get();
@@ -366,11 +368,10 @@ Result<Compiled> Quantiser::named_program() {
   return compiled(*module);
 }
 
-Result<double> Quantiser::error_of(const Layers& all) {
+Result<Results> Quantiser::integer_results(const Layers& all) const {
   RELAY_ASSIGN(const ir::Module module, integer_module(all));
   RELAY_ASSIGN(const Compiled program, compiled(module));
-  RELAY_ASSIGN(const Results got, results_of(*program.executable, samples_));
-  return result_error(got, wanted_).worst();
+  return results_of(*program.executable, samples_);
 }
 
 Status Quantiser::measure_float() {
@@ -440,34 +441,49 @@ Status Quantiser::measure_sensitivity() {
   for (const Layer& layer : layers()) {
     if (!layer.integer || !layer.is_contraction()) continue;
     const Layers only = layers_of([&](const std::string& name) { return name == layer.name; });
-    RELAY_ASSIGN(errors_[layer.name], error_of(only));
+    RELAY_ASSIGN(const Results got, integer_results(only));
+    errors_[layer.name] = result_error(got, wanted_).worst();
     by_error.emplace_back(errors_[layer.name], layer.name);
   }
   std::sort(by_error.rbegin(), by_error.rend());
   report_.ranking = by_error;
-  return options_.max_error ? exclude(std::move(by_error)) : ok();
+  return options_.max_error || options_.max_drop ? exclude(std::move(by_error)) : ok();
+}
+
+// True if the error and the accuracy are those that are wanted.
+Result<bool> Quantiser::is_acceptable(const Layers& all, size_t excluded) const {
+  RELAY_ASSIGN(const Results got, integer_results(all));
+  const double error = result_error(got, wanted_).worst();
+  std::string figures = format("error {:.2f} %", 100 * error);
+  double drop = 0;
+  if (options_.max_drop) {
+    const double share = accuracy(got, options_.labels);
+    drop = accuracy(wanted_, options_.labels) - share;
+    figures += format(", accuracy {:.2f} %", 100 * share);
+  }
+  options_.say(format("{} without the {} most sensitive layers", figures, excluded));
+  return error <= options_.max_error.value_or(error) && drop <= options_.max_drop.value_or(drop);
 }
 
 // Finds the smallest number of the layers with the largest errors that must stay float, by bisection.
 Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) {
   size_t low = 0, high = by_error.size();  // `high` layers are enough
-  const auto error_without = [&](size_t count) {
+  const auto is_enough = [&](size_t count) {
     Names names;
     for (size_t i = 0; i < count; ++i) names.insert(by_error[i].second);
-    return error_of(layers_of([&](const std::string& name) { return !names.contains(name); }));
+    return is_acceptable(layers_of([&](const std::string& name) { return !names.contains(name); }), count);
   };
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    RELAY_ASSIGN(const double error, error_without(middle));
-    options_.say(format("error {:.2f} % without the {} most sensitive layers", 100 * error, middle));
-    if (error <= *options_.max_error)
+    RELAY_ASSIGN(const bool enough, is_enough(middle));
+    if (enough)
       high = middle;
     else
       low = middle + 1;
   }
   for (size_t i = 0; i < high; ++i) {
     report_.excluded.push_back(by_error[i].second);
-    reasons_[by_error[i].second] = "the wanted error needs it";
+    reasons_[by_error[i].second] = format("the wanted {} needs it", options_.max_drop ? "accuracy" : "error");
   }
   return ok();
 }
