@@ -21,12 +21,12 @@ static std::vector<Row> layers_of(const PyModule& m) {
   return out;
 }
 
-// The module, the plan and the report as JSON. `max_error`: negative if unset.
+// The module, the plan and the report as JSON. `max_error`, `max_drop`: negative if unset.
 static std::tuple<PyModule, std::string, std::string> quantise(const PyModule& m, driver::Samples samples,
                                                                const std::vector<Array>& labels,
                                                                const std::string& plan, const std::string& plan_name,
                                                                bool keeps_float, bool simulate, bool sensitivity,
-                                                               double max_error, double seconds,
+                                                               double max_error, double max_drop, double seconds,
                                                                driver::Options options) {
   driver::QuantiseOptions how;
   options.run.output_names = m.output_names;
@@ -36,6 +36,7 @@ static std::tuple<PyModule, std::string, std::string> quantise(const PyModule& m
   how.keep_float = keeps_float ? driver::KeepFloat::Auto : driver::KeepFloat::Never;
   how.simulate = simulate, how.sensitivity = sensitivity, how.seconds = seconds;
   if (max_error >= 0) how.max_error = max_error;
+  if (max_drop >= 0) how.max_drop = max_drop;
   for (const Array& label : labels) how.labels.push_back(label.value);
   std::shared_ptr<std::optional<driver::Quantised>> made = std::make_shared<std::optional<driver::Quantised>>();
   run_interruptibly([made, module = separate(m), samples = std::move(samples), how] {
@@ -59,7 +60,7 @@ static std::pair<double, double> calibrate(const std::string& method, std::vecto
 void add_quantise(nb::module_& m) {
   m.def("quantise", quantise, nb::arg("module"), nb::arg("samples"), nb::arg("labels"), nb::arg("plan"),
         nb::arg("plan_name"), nb::arg("keeps_float"), nb::arg("simulate"), nb::arg("sensitivity"), nb::arg("max_error"),
-        nb::arg("seconds"), nb::arg("options"));
+        nb::arg("max_drop"), nb::arg("seconds"), nb::arg("options"));
   m.def("quantisation_layers", layers_of, nb::arg("module"));
   m.def(
       "prepare_quantisation",

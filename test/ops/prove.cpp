@@ -240,12 +240,11 @@ class Prover {
   }
 
   void other_types(const ExampleCase& c, const Tensors& inputs) {
-    if (!any_float(c.inputs)) return;
     for (auto [column, dtype] : {std::pair("float16", DType::float16()),
                                  {"bfloat16", DType::bfloat16()},
                                  {"float64", DType::float64()},
                                  {"int8", DType::int8()}}) {
-      if (!wanted(column)) continue;
+      if (!wanted(column) || !(any_float(c.inputs) || (dtype.is_int() && any_int(c.inputs)))) continue;
       const std::optional<ExampleCase> other = in_type(c, dtype);
       if (!other && dtype.is_int()) {
         ++cells_[column].refused;
@@ -475,10 +474,10 @@ class Prover {
     }
     if (def_.attrs_type)
       for (const ir::AttrField& f : def_.attrs_type->fields) axes |= is_axis(f.name);
-    for (const char* column :
-         {"nan", "infinity", "signed_zero", "ties", "overflow", "float16", "bfloat16", "float64", "int8"})
+    for (const char* column : {"nan", "infinity", "signed_zero", "ties", "overflow", "float16", "bfloat16", "float64"})
       because(column, "no float inputs", !floats_in);
-    because("int8", "refused by the relation", cells_["int8"].refused > 0);
+    because("int8", "no inputs", !inputs), because("int8", "refused by the relation", cells_["int8"].refused > 0);
+    because("int8", "no float inputs", !floats_in);
     because("accuracy", "no float inputs", !floats_in), because("accuracy", "no float results", !floats_out);
     because("accuracy", "reads no values", !reads);
     because("accuracy", "no function of floats", !is_function_of_floats());

@@ -114,6 +114,11 @@ bool any_float(const Types& types) {
   return std::any_of(all.begin(), all.end(), is_float);
 }
 
+bool any_int(const Types& types) {
+  const Types all = flat(types);
+  return std::any_of(all.begin(), all.end(), [](const Type& t) { return as<TensorType>(t)->dtype.is_int(); });
+}
+
 std::optional<ExampleCase> with_inputs(const ExampleCase& c, Types inputs) {
   Result<Type> output = c.def->infer(c.attrs, inputs);
   if (!output) return {};
@@ -123,8 +128,10 @@ std::optional<ExampleCase> with_inputs(const ExampleCase& c, Types inputs) {
 }
 
 std::optional<ExampleCase> in_type(const ExampleCase& c, DType dtype) {
+  const bool has_floats = any_float(c.inputs);
   auto changed = [&](const TensorType& t) {
-    return ir::tensor_type(t.shape, t.dtype == DType::float32() ? dtype : t.dtype);
+    const bool replaced = has_floats ? t.dtype == DType::float32() : t.dtype.is_int();
+    return ir::tensor_type(t.shape, replaced ? dtype : t.dtype);
   };
   return with_inputs(c, mapped(c.inputs, changed));
 }

@@ -15,6 +15,7 @@ using Tensors = std::vector<Tensor>;
 ir::Types flat(const ir::Types& types);
 bool is_float(const ir::Type& tensor);
 bool any_float(const ir::Types& types);
+bool any_int(const ir::Types& types);  // bools are none
 
 // The same call on inputs of other types, with the type from the relation; nullopt if it refuses.
 std::optional<ExampleCase> with_inputs(const ExampleCase& c, ir::Types inputs);

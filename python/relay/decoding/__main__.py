@@ -24,7 +24,7 @@ def _say(text: str, quiet: bool) -> None:
 def _opened(path: str, options: dict, quiet: bool) -> Model:
     begin = time.perf_counter()
     with Progress(f"compiling {path}", quiet):
-        how = {name: options[name] for name in ("threads", "cache", "kv_cache", "precision") if name in options}
+        how = {name: options[name] for name in _COMPILED if name in options}
         model = Model(path, **how)
     for note in model.notes:
         _say(note, quiet)
@@ -64,7 +64,8 @@ def _answer(options: dict, models: list[Model], quiet: bool) -> tuple[Answer, bo
     return stream.answer, not stream.answer.ended
 
 
-_OWN = ("model", "prompt", "system", "chat", "threads", "cache", "kv_cache", "precision", "json", "quiet", "draft")
+_COMPILED = ("threads", "cache", "kv_cache", "precision", "weights")  # options of Model
+_OWN = ("model", "prompt", "system", "chat", *_COMPILED, "json", "quiet", "draft")
 
 
 def main(text: str) -> int:

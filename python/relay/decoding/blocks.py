@@ -223,7 +223,7 @@ class Matrix:
 _IN_A_BYTE = {"int8": 1, "int4": 2, "uint4": 2, "uint2": 4}
 
 
-def _packed(numbers: np.ndarray, integers: str) -> np.ndarray:
+def packed(numbers: np.ndarray, integers: str) -> np.ndarray:
     """Returns integers (blocks, elements) as bytes."""
     count = _IN_A_BYTE[integers]
     if count == 1:
@@ -239,7 +239,7 @@ def as_stored(rows: np.ndarray, block: BlockType) -> Matrix:
         return Matrix(np.ascontiguousarray(rows).view(block.floats))
     numbers, scales, minima = [], [], []
     for _, (some, their_scales, their_minima) in _in_parts(rows, block):
-        numbers.append(_packed(np.ascontiguousarray(some), block.integers))
+        numbers.append(packed(np.ascontiguousarray(some), block.integers))
         scales.append(their_scales)
         minima.append(their_minima)
     whole = [np.concatenate(parts).reshape(len(rows), -1) for parts in (numbers, scales)]

@@ -14,6 +14,7 @@ from ..errors import bad_option, wrong_input
 from ..run.compiled import compile, compiled_from
 from . import network
 from .config import CACHES
+from .narrowing import FORMS, Narrowed
 from .source import Source, check_all_used
 
 _STEP = 128  # positions: attention reads a multiple of it, so that plans are made for few sizes
@@ -39,17 +40,29 @@ class Decoder:
 
     cache: True to look for the compiled program among those of earlier processes, and to store it there.
     kv_cache: the type in which keys and values are kept: "float32", or "int8", which takes less memory and rounds them.
+    weights: a form of narrowing.FORMS, to which matrices of wider floats are rounded.
     options: of relay.compile, such as threads.
     """
 
-    def __init__(self, source: Source, cache: bool = True, kv_cache: str = "float32", **options):
+    def __init__(
+        self,
+        source: Source,
+        cache: bool = True,
+        kv_cache: str = "float32",
+        weights: str = "as_stored",
+        **options,
+    ):
         if kv_cache not in CACHES:
             raise bad_option(f"there is no cache of keys and values of {kv_cache!r}", f"use {' or '.join(CACHES)}")
-        self.source, self.weights = source, source.weights
+        if weights not in FORMS:
+            raise bad_option(f"there is no form of weights {weights!r}", f"use {', '.join(FORMS)}")
+        self.source, self.weights, self.form = source, source.weights, weights
+        if weights != "as_stored":
+            self.weights = Narrowed(source.weights, weights)
         self.config = dataclasses.replace(source.config, cache=kv_cache)
         donated = {name: place + 1 for place, name in enumerate(network.states(self.config))}
         options = {"donate": donated, **options}
-        reader = f"{_reader()} {kv_cache}"
+        reader = f"{_reader()} {kv_cache} {weights}"
         if cache and source.files:
             self.compiled, self.notes = compiled_from(
                 str(source.path), [str(file) for file in source.files], reader, self._program, **options

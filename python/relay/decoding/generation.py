@@ -68,6 +68,8 @@ class Model:
     kv_cache: "int8" to keep keys and values in a quarter of the memory, rounded; "float32" by default.
     precision: "int8_inputs" to round the inputs of products with weights of four bits to 8 bits, in the blocks of the
         weights. This is faster, and adds an error of about 0.6 % to each product.
+    weights: "int8", "int4" or "bf16" to round matrices of wider floats when the model is opened, so that a step reads
+        less memory. Integers have a scale for each 32 neighbours of a row; with "int4", the last product has 8 bits.
     Raises InputError (R0601) with the place if the model is damaged or of an unknown kind.
     """
 
@@ -78,11 +80,12 @@ class Model:
         cache: bool = True,
         kv_cache: str = "float32",
         precision: str = "as_written",
+        weights: str = "as_stored",
     ):
         source = opened(path)
         self.path, self.config = source.path, source.config
         self.vocabulary = vocabulary_of(source)
-        self.decoder = Decoder(source, cache, kv_cache, threads=threads, precision=precision)
+        self.decoder = Decoder(source, cache, kv_cache, weights, threads=threads, precision=precision)
         self.default_tokens = _DEFAULT_TOKENS  # of an answer whose length is not given
 
     @property
@@ -98,8 +101,9 @@ class Model:
     @property
     def description(self) -> str:
         """The network and the types of its weights."""
-        weights = self.decoder.weights
-        return f"{self.config.family}, {len(self.config.layers)} layers, weights {_listed(weights.types)}"
+        rounded = "" if self.decoder.form == "as_stored" else f", rounded to {self.decoder.form}"
+        types = _listed(self.decoder.weights.types)
+        return f"{self.config.family}, {len(self.config.layers)} layers, weights {types}{rounded}"
 
     def tokens_of(self, prompt: str | Sequence[Message], chat: bool) -> list[int]:
         """Returns the tokens of a prompt."""

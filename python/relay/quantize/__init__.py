@@ -14,15 +14,19 @@ import types as _types
 
 from .config import QConfig, current_qconfig, qconfig
 from .model import Quantized, prerequisite_optimize, quantize, quantize_module
+from .stages import annotate, calibrate, realize
 
 __all__ = [
     "QConfig",
     "Quantized",
+    "annotate",
+    "calibrate",
     "current_qconfig",
     "prerequisite_optimize",
     "qconfig",
     "quantize",
     "quantize_module",
+    "realize",
 ]
 
 

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from ..errors import wrong_input
 
 _FIXED = {  # the only value, and the reason
-    "nbit_activation": (32, "sums of products are int32"),
     "dtype_input": ("int8", "values are stored as int8"),
     "dtype_weight": ("int8", "weights are stored as int8"),
-    "dtype_activation": ("int32", "sums of products are int32"),
     "rounding": ("UPWARD", "relay.qnn.requantize(rounding=...) rounds otherwise where a program calls it"),
     "partition_conversions": ("disabled", "the program keeps its float inputs and results"),
 }
+PAIRED_BITS = 7
+"""Bits of symmetric weights of which the products of two with bytes can be added in 16 bits: 2 * 63 * 255 < 2^15."""
 _MODES = ("global_scale", "kl_divergence", "percentile", "maximum", "mean_squared_error")
 
 
@@ -31,6 +31,8 @@ class QConfig:
     two, since requantisation multiplies by a fixed-point number.
     round_for_shift, calibrate_chunk_by: accepted without effect. There are no shifts to round, and the values of a run
     are counted at once, in bounded memory.
+    nbit_activation, dtype_activation: 16 and "int16" give weights at most 7 bits. Where a processor adds products in
+        pairs in 16 bits, and the pairs in 32, nothing overflows then. Results are those of int32.
     skip_conv_layers: numbers of convolutions in the order in which their functions compute them.
     """
 
@@ -56,6 +58,12 @@ class QConfig:
         for name, (only, reason) in _FIXED.items():
             if getattr(self, name) != only:
                 raise wrong_input(f"{name} must be {only!r}, but is {getattr(self, name)!r}", f"leave it out: {reason}")
+        if (self.nbit_activation, self.dtype_activation) not in ((32, "int32"), (16, "int16")):
+            raise wrong_input(
+                f"nbit_activation and dtype_activation must be 32 and 'int32', or 16 and 'int16', but are "
+                f"{self.nbit_activation!r} and {self.dtype_activation!r}",
+                "leave both out: sums of products are int32",
+            )
         for name in ("nbit_input", "nbit_weight"):
             if not 2 <= getattr(self, name) <= 8:
                 raise wrong_input(f"{name} must be 2 to 8, but is {getattr(self, name)}", "integers have 8 bits")

@@ -15,7 +15,7 @@ from ..data.values import checked, to_value
 from ..errors import wrong_input
 from ..run.build_module import bind_params_by_name
 from ..run.options import options_of
-from .config import QConfig, current_qconfig
+from .config import PAIRED_BITS, QConfig, current_qconfig
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +108,7 @@ def quantize_module(
     simulate: bool = False,
     sensitivity: bool = False,
     max_error: float | None = None,
+    max_drop: float | None = None,
     seconds: float = 1.0,
     labels: Iterable | None = None,
     options: dict | None = None,
@@ -124,16 +125,22 @@ def quantize_module(
     simulate: return the program with quantised and dequantised operands, which computes in floats
     sensitivity: measure the error that each layer adds alone
     max_error: with sensitivity, keep as few layers float as this relative error of the results needs
+    max_drop: the same for the loss of accuracy, with labels: 0.01 for one percent of the samples
     seconds: of each measurement of time; 0 measures none
     labels: classes, an array of integers for each sample, for the accuracy
     options: of relay.compile(), for the measurements
-    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, group, as in a plan.
-        weights_only needs no data
+    settings: calibration, percentile, bits, weight_bits, symmetric, per_channel, weights_only, group, smooth,
+        compensate, as in a plan. weights_only needs no data, unless errors are compensated
     """
     if keep_float not in ("auto", "never"):
         raise wrong_input(f"keep_float must be 'auto' or 'never', but is {keep_float!r}", "use 'auto'")
-    if max_error is not None and not sensitivity:
-        raise wrong_input("max_error needs the errors of layers", "add sensitivity=True")
+    for name, bound in (("max_error", max_error), ("max_drop", max_drop)):
+        if bound is not None and not sensitivity:
+            raise wrong_input(f"{name} needs the errors of layers", "add sensitivity=True")
+        if bound is not None and not bound >= 0:
+            raise wrong_input(f"{name} must be at least 0, but is {bound}", "use 0.01 for one percent")
+    if max_drop is not None and labels is None:
+        raise wrong_input("max_drop is a loss of accuracy, which needs labels", "give labels=, a class for each sample")
     module = _bound(module, params)
     rules = [{"layer": layer, "integer": False} for layer in keep]
     text, name = _plan_text(plan, rules, settings)
@@ -143,7 +150,8 @@ def quantize_module(
         raise wrong_input(f"there are {len(classes)} labels for {len(samples)} samples", "give one for each sample")
     made, made_plan, report = _core.quantise(
         module, samples, classes, text, name, keep_float == "auto", simulate, sensitivity,
-        -1.0 if max_error is None else max_error, seconds, options_of(options or {}),
+        -1.0 if max_error is None else max_error, -1.0 if max_drop is None else max_drop, seconds,
+        options_of(options or {}),
     )  # fmt: skip
     return Quantized(made, json.loads(made_plan), json.loads(report))
 
@@ -169,14 +177,12 @@ def _rules(config: QConfig, layers: list) -> list[dict]:
     return rules
 
 
-def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None = None) -> IRModule:
-    """Returns the program quantised as the current qconfig() says. dataset: dicts of arrays by input; the
-    calibrate_mode "global_scale" needs none. Every layer that the configuration names is quantised, even if it is not
-    faster; relay.quantize(module, data) measures that."""
-    config = current_qconfig()
-    mod = _bound(mod, params)
+def plan_of(mod: IRModule, config: QConfig, dataset: Iterable | None) -> tuple[dict, Iterable, dict]:
+    """Returns the plan, the samples and the settings of quantize_module() for a configuration."""
     layers = _core.quantisation_layers(mod)
     settings = {"bits": config.nbit_input, "weight_bits": config.nbit_weight}
+    if config.nbit_activation == 16:
+        settings["weight_bits"] = min(config.nbit_weight, PAIRED_BITS)
     plan: dict = {"rules": _rules(config, layers)}
     samples: Iterable = () if dataset is None else dataset
     if config.calibrate_mode == "global_scale":
@@ -194,6 +200,16 @@ def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None
             settings["percentile"] = 99.999
         if dataset is None:
             raise wrong_input(f"calibrate_mode {config.calibrate_mode!r} needs a dataset", "give dataset=[{...}, ...]")
+    return plan, samples, settings
+
+
+def quantize(mod: IRModule, params: dict | None = None, dataset: Iterable | None = None) -> IRModule:
+    """Returns the program quantised as the current qconfig() says. dataset: dicts of arrays by input; the
+    calibrate_mode "global_scale" needs none. Every layer that the configuration names is quantised, even if it is not
+    faster; relay.quantize(module, data) measures that."""
+    config = current_qconfig()
+    mod = _bound(mod, params)
+    plan, samples, settings = plan_of(mod, config, dataset)
     done = quantize_module(
         mod, samples, plan=plan, keep_float="never", simulate=config.do_simulation, seconds=0, **settings
     )

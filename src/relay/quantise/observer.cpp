@@ -38,6 +38,21 @@ struct Observations {
       else
         ++site.not_finite;
     }
+    if (!has_ranges && (!site.largest.empty() || !site.products.empty())) record_rows(site, values);
+  }
+
+  static void record_rows(Site& site, std::span<const float> values) {
+    const size_t length = site.length;
+    std::vector<double> row(length);
+    for (size_t begin = 0; begin + length <= values.size(); begin += length) {
+      for (size_t i = 0; i < length; ++i) row[i] = static_cast<double>(values[begin + i]);
+      if (!std::all_of(row.begin(), row.end(), [](double x) { return std::isfinite(x); })) continue;
+      for (size_t i = 0; i < site.largest.size(); ++i) site.largest[i] = std::max(site.largest[i], std::abs(row[i]));
+      if (site.products.empty()) continue;
+      double* to = site.products.data();
+      for (size_t i = 0; i < length; to += ++i)
+        for (size_t j = 0; j <= i; ++j) to[j] += row[i] * row[j];
+    }
   }
 };
 
@@ -147,6 +162,16 @@ ir::Expr Observer::observe(const ir::Expr& value, size_t site) const {
   static const ir::Expr defined = define();
   (void)defined;
   return op::make(operator_name, {value}, {{"observer", number_}, {"site", static_cast<int64_t>(site)}}, value->span);
+}
+
+void Observer::find_largest(size_t site, int64_t length) {
+  observations_->sites.at(site).length = static_cast<size_t>(length);
+  observations_->sites.at(site).largest.assign(static_cast<size_t>(length), 0);
+}
+
+void Observer::find_products(size_t site, int64_t length) {
+  observations_->sites.at(site).length = static_cast<size_t>(length);
+  observations_->sites.at(site).products.assign(static_cast<size_t>(length * (length + 1) / 2), 0);
 }
 
 void Observer::finish_ranges() {

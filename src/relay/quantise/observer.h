@@ -23,6 +23,11 @@ struct Site {
   int64_t elements = 0;    // that were observed to find the range
   int64_t not_finite = 0;  // infinities and NaN among them, which do not count in the range
   Histogram histogram{};   // least > most as long as no finite value was observed
+  // Figures of the runs before finish_ranges(), empty unless asked for, over all rows (along the last axis) without
+  // infinities and NaN.
+  std::vector<double> largest{};   // magnitude at each index of the row
+  std::vector<double> products{};  // sums of x[i] * x[j] for j <= i, one i after another
+  size_t length = 0;               // of a row
 };
 
 struct Observations;
@@ -34,6 +39,9 @@ class Observer {
   Observer(const Observer&) = delete;
   // A float32 tensor, and the same tensor.
   ir::Expr observe(const ir::Expr& value, size_t site) const;
+  // Also finds the largest magnitudes, or the sums of products, of rows of this length.
+  void find_largest(size_t site, int64_t length);
+  void find_products(size_t site, int64_t length);
   // From now on, values are counted in histograms of the ranges so far.
   void finish_ranges();
   // Valid while no observed program runs.

@@ -96,12 +96,16 @@ class Fields {
     read_group(&out->group);
     read("calibration", &out->calibration, &Json::is_string, "the name of a method");
     read("percentile", &out->percentile, &Json::is_number, "a number");
+    read("smooth", &out->smooth, &Json::is_number, "a number from 0 to 1");
+    read("compensate", &out->compensate, &Json::is_boolean, "true or false");
     std::vector<std::string> names;
     for (const Calibration& one : all_calibrations()) names.emplace_back(one.name);
     if (out->calibration && !find_calibration(*out->calibration))
       refuse(format("there is no calibration '{}'", shortened(*out->calibration)), format("use {}", join(names, ", ")));
     if (out->percentile && !(*out->percentile > 50 && *out->percentile <= 100))
       refuse(format("'percentile' must be above 50 and at most 100, but is {}", *out->percentile), "use 99.99");
+    if (out->smooth && !(*out->smooth >= 0 && *out->smooth <= 1))
+      refuse(format("'smooth' must be 0 to 1, but is {}", *out->smooth), "use 0.5");
   }
   // After all reads: refuses fields that were not read.
   Status finish() {
@@ -194,6 +198,7 @@ static Json as_json(const Choice& choice, Json out) {
   put("integer", choice.integer), put("bits", choice.bits), put("weight_bits", choice.weight_bits);
   put("symmetric", choice.symmetric), put("per_channel", choice.per_channel), put("weights_only", choice.weights_only);
   put("group", choice.group), put("calibration", choice.calibration), put("percentile", choice.percentile);
+  put("smooth", choice.smooth), put("compensate", choice.compensate);
   return out;
 }
 
@@ -234,6 +239,8 @@ static void apply(const Choice& choice, LayerChoice* out, const char* reason) {
   out->group = choice.group.value_or(out->group);
   out->calibration = choice.calibration.value_or(out->calibration);
   out->percentile = choice.percentile.value_or(out->percentile);
+  out->smooth = choice.smooth.value_or(out->smooth);
+  out->compensate = choice.compensate.value_or(out->compensate);
 }
 
 LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
@@ -250,6 +257,8 @@ LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
   // Only products of matrices pack their weights. Others store whole bytes: fewer bits would lose accuracy for nothing.
   const auto in_bytes = [&](size_t operand) { return layer.summed_axis(operand) < 0; };
   if (out.weights_only && std::any_of(layer.weights.begin(), layer.weights.end(), in_bytes)) out.weight_bits = 8;
+  constexpr size_t weight_operand = 1;
+  if (layer.summed_axis(weight_operand) < 0) out.smooth = 0, out.compensate = false;
   constexpr int few_bits = 4, small_group = 32;
   if (out.group == group_unset) out.group = out.weight_bits <= few_bits ? small_group : 0;
   return out;

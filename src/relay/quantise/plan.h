@@ -27,6 +27,8 @@ struct Choice {
   std::optional<int> group{};                // with weights_only: weights of a row that share a scale; 0: all of them
   std::optional<std::string> calibration{};  // a name in calibrations.def
   std::optional<double> percentile{};        // of the calibration of this name, above 50 and at most 100
+  std::optional<double> smooth{};            // the part of magnitudes that moves from data into weights, 0 to 1
+  std::optional<bool> compensate{};          // errors of rounded weights are compensated by the next ones of the row
 };
 
 struct Rule {
@@ -55,6 +57,8 @@ struct LayerChoice {
   bool symmetric = false, per_channel = true, weights_only = false;
   std::string calibration = "maximum";
   double percentile = 99.99;
+  double smooth = 0;        // 0 unless the layer is a product with a weight of rank 2
+  bool compensate = false;  // false unless it is one
   std::vector<std::optional<Range>> ranges{};
   std::string reason{};  // why it stays float, in the words of the plan; empty if it does not
 };

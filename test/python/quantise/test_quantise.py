@@ -159,6 +159,34 @@ def test_sensitivity_and_the_smallest_exclusion():
     assert fewer.report["error"] > wanted
 
 
+def test_the_smallest_exclusion_for_an_accuracy():
+    module, _, pictures, labels = network()
+    how = {"sensitivity": True, "bits": 2, "weight_bits": 2, "labels": labels, **QUIET}
+    wide = relay.quantize(module, pictures, **how).report
+    drop = wide["float_accuracy"] - wide["accuracy"]
+    assert drop > 0.1, drop  # two bits are too few
+    kept = relay.quantize(module, pictures, max_drop=drop / 2, **how).report
+    assert kept["float_accuracy"] - kept["accuracy"] <= drop / 2 and kept["excluded"]
+    assert kept["excluded"] == wide["ranking"][: len(kept["excluded"])]
+    assert {layer["reason"] for layer in kept["layers"] if not layer["integer"]} <= {"the wanted accuracy needs it"}
+    same = relay.quantize(module, pictures, max_drop=1.0, **how).report
+    assert not same["excluded"]
+
+
+def test_a_layer_that_is_slower_on_integers_is_refused():
+    """Sums of three numbers: quantising 60,000 numbers takes longer than the product."""
+    rng = np.random.default_rng(0)
+    x, weight = relay.var("x", shape=(20000, 3)), rng.normal(size=(2, 3)).astype("float32")
+    module = relay.IRModule({"main": relay.Function([x], relay.nn.dense(x, relay.const(weight)))})
+    made = relay.quantize(module, [rng.normal(size=(20000, 3)).astype("float32")], seconds=0.1)
+    (layer,) = made.report["layers"]
+    assert not layer["integer"] and layer["reason"] in (
+        "integers are not faster",
+        "the whole program is slower with it",
+    )
+    assert operators(made.module) == ["nn.dense"] and made.report["error"] == 0
+
+
 def test_layers_that_are_not_faster_stay_float():
     module, seen, *_ = network()
     made = relay.quantize(module, seen[:8], seconds=0.1)
@@ -363,6 +391,9 @@ def test_wrong_arguments():
     for how, message in [
         ({"keep_float": "yes"}, "'auto' or 'never'"),
         ({"max_error": 0.1}, "add sensitivity=True"),
+        ({"max_drop": 0.1}, "add sensitivity=True"),
+        ({"max_drop": 0.1, "sensitivity": True}, "needs labels"),
+        ({"max_error": -0.1, "sensitivity": True}, "must be at least 0"),
         ({"bits": 16}, "2 to 8"),
         ({"labels": [1, 2]}, "2 labels for 1 samples"),
         ({"percentile": 20.0}, "above 50"),
@@ -397,6 +428,51 @@ def test_names_of_tvm():
     ]:
         with pytest.raises(relay.CompileError, match=message):
             relay.quantize.qconfig(**setting)
+
+
+@pytest.mark.parametrize("mode", ["global_scale", "maximum", "kl_divergence"])
+def test_stages_of_tvm(mode):
+    """Annotated, calibrated and realised: the float program of each stage, and the integers of the last one."""
+    module, seen, *_ = network()
+    with relay.quantize.qconfig(skip_conv_layers=[], skip_dense_layer=False, calibrate_mode=mode, global_scale=2.0):
+        annotated = relay.quantize.annotate()(relay.quantize.prerequisite_optimize(module))
+        calibrate = relay.quantize.calibrate([{"x": x} for x in seen[:20]])
+        calibrated = relay.transform.module_pass(calibrate, opt_level=1, name="QuantizeCalibrate")(annotated)
+        realized = relay.quantize.realize()(calibrated)
+    name = "relay.op.annotation.simulated_quantize"
+    assert operators(annotated).count(name) == operators(calibrated).count(name) >= 6
+    assert {"nn.conv2d", "nn.dense"} <= set(operators(calibrated))
+    assert operators(realized).count("qnn.conv2d") == 2 and "qnn.dense" in operators(realized)
+    assert name not in operators(realized) and "nn.conv2d" not in operators(realized)
+    models = [relay.compile(one) for one in (module, annotated, calibrated, realized)]
+    floats, wide, simulated, integers = (np.concatenate([model(x) for x in seen[:20]]) for model in models)
+    errors = [np.sqrt(np.mean((a - b) ** 2) / np.mean(b**2)) for a, b in ((simulated, floats), (integers, simulated))]
+    print(mode, errors)
+    # 8 bits with one scale for each weight; global_scale is not the range of the data. Integers round sums elsewhere.
+    assert 0 < errors[0] < (0.15 if mode == "global_scale" else 0.06) and errors[1] < 0.5 * errors[0] + 1e-3
+    assert (mode == "global_scale") == np.array_equal(wide, simulated)
+
+
+def test_stages_of_tvm_refuse_variable_scales():
+    x, scale = relay.var("x", shape=(2, 3)), relay.var("scale", shape=())
+    one = relay.const(1.0)
+    call = relay.op.relay.op.annotation.simulated_quantize(x, scale, one, one, kind=1)
+    with pytest.raises(relay.CompileError, match="that is not a constant"):
+        relay.quantize.realize()(relay.IRModule({"main": relay.Function([x, scale], call)}))
+
+
+def test_sums_in_pairs_of_sixteen_bits():
+    """Weights of seven bits: no sum of two products with bytes needs more than 16 bits."""
+    module, seen, *_ = network()
+    with relay.quantize.qconfig(skip_conv_layers=[], nbit_activation=16, dtype_activation="int16"):
+        made = relay.quantize.quantize(module)
+    weights = []
+    relay.analysis.post_order_visit(
+        made["main"], lambda e: weights.append(e.data.numpy()) if isinstance(e, relay.Constant) else None
+    )
+    weights = [w for w in weights if w.dtype == np.int8 and w.ndim == 4]
+    assert len(weights) == 2 and all(abs(w).max() == 63 for w in weights)
+    assert accuracy(made) >= accuracy(module) - 0.06
 
 
 def test_products_of_matrices():
@@ -525,6 +601,7 @@ def test_wrong_files(files):
     (files / "plan.json").write_text("{")
     assert "is not JSON" in fails("R0402", "quantize", net, "--plan", files / "plan.json")
     assert "add --sensitivity" in fails("R0504", "quantize", net, "--data", files / "data.npz", "--max-error", 0.1)
+    assert "which needs --labels" in fails("R0504", "quantize", net, "--sensitivity", "--max-drop", 0.1)
     assert "has no labels 'y'" in fails("R0601", "quantize", net, "--data", files / "data.npz", "--labels", "y")
     np.savez(files / "w.npz", q=np.zeros(3))
     assert "has no parameter 'q'" in fails("R0601", "quantize", net, "--weights", files / "w.npz", "-o", out)

@@ -104,6 +104,10 @@ void add_generate(CLI::App& app, SelectedVerb& selected) {
                          "int8_inputs: round the inputs of products with weights of four bits to 8 bits in blocks, "
                          "which is faster and adds an error of about 0.6 % to each product [as_written]")
       ->check(CLI::IsMember({"as_written", "int8_inputs"}));
+  add_value<std::string>(*verb, *options, "--weights", "weights",
+                         "bf16, int8 or int4: round matrices of wider floats, so that a step reads less memory. "
+                         "Integers have a scale for each 32 neighbours of a row [as_stored]")
+      ->check(CLI::IsMember({"as_stored", "bf16", "int8", "int4"}));
   verb->add_flag_callback(
       "--no-cache", [options = options.get()] { options->given["cache"] = false; },
       "Neither look for the compiled model in the cache nor store it there");

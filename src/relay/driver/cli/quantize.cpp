@@ -1,4 +1,5 @@
 // relay quantize: turns a float model into one that computes on integers (driver/quantise/quantise.h).
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -17,9 +18,10 @@ struct QuantizeOptions : ModelOptions {
   quantise::Choice settings{};
   std::vector<std::string> keep;
   bool symmetric = false, per_tensor = false, weights_only = false, sensitivity = false, simulate = false, json = false;
+  bool compensate = false;
   std::optional<int> bits, weight_bits, group;
   std::optional<std::string> calibration;
-  std::optional<double> percentile, max_error;
+  std::optional<double> percentile, max_error, max_drop, smooth;
   double seconds = 1;
 };
 }  // namespace
@@ -40,6 +42,8 @@ static Result<quantise::Plan> plan_of(const QuantizeOptions& options) {
   if (options.symmetric) settings.symmetric = true;
   if (options.per_tensor) settings.per_channel = false;
   if (options.weights_only) settings.weights_only = true;
+  if (options.smooth) settings.smooth = options.smooth;
+  if (options.compensate) settings.compensate = true;
   for (const std::string& layer : options.keep) plan.rules.push_back({layer, "*", {.integer = false}});
   return plan;
 }
@@ -64,13 +68,21 @@ static Status check_options(const QuantizeOptions& options) {
       RELAY_RETURN_IF_ERROR(check_output_file(*path));
       RELAY_RETURN_IF_ERROR(input::check_output(*path, {options.model, options.data, options.plan, options.weights}));
     }
-  if (options.max_error && !options.sensitivity)
+  if ((options.max_error || options.max_drop) && !options.sensitivity)
     return Diagnostic{DiagnosticKind::bad_option,
-                      "--max-error needs the errors of layers, which only --sensitivity measures",
+                      format("--max-{} needs the errors of layers, which only --sensitivity measures",
+                             options.max_error ? "error" : "drop"),
                       {},
                       {},
                       {},
                       "add --sensitivity"};
+  if (options.max_drop && options.labels.empty())
+    return Diagnostic{DiagnosticKind::bad_option,
+                      "--max-drop is a loss of accuracy, which needs --labels",
+                      {},
+                      {},
+                      {},
+                      "add --labels NAME, an array of classes in the data"};
   if (!options.labels.empty() && options.data.empty())
     return Diagnostic{
         DiagnosticKind::bad_option, "--labels names an array in the data, but there is no --data", {}, {}, {},
@@ -90,6 +102,7 @@ static Status quantize(const QuantizeOptions& options) {
   if (!options.plan.empty()) how.plan_name = options.plan;
   how.keep_float = options.keep_float == "never" ? driver::KeepFloat::Never : driver::KeepFloat::Auto;
   how.simulate = options.simulate, how.sensitivity = options.sensitivity, how.max_error = options.max_error;
+  how.max_drop = options.max_drop;
   how.seconds = options.seconds;
   how.say = [](const std::string& line) { print_message(line); };
   ir::Module module = model.module;
@@ -113,8 +126,16 @@ static Status quantize(const QuantizeOptions& options) {
     std::cout << driver::json(made->report) << "\n";
   else
     print_lines(driver::str(made->report));
+  if (!options.output.empty() && std::filesystem::path(options.output).extension() != ".relay" &&
+      std::any_of(made->report.layers.begin(), made->report.layers.end(), [](const driver::LayerReport& layer) {
+        return layer.stores_only && layer.op.starts_with("nn.conv") && layer.integer_bytes > 0;
+      }))
+    print_message(format(
+        "{}: weights of convolutions are floats in it, made from the integers; a program (.relay) has the integers",
+        options.output));
   if (!made->report.excluded.empty())
-    print_message(format("stay float for the wanted error: {}", join(made->report.excluded, ", ")));
+    print_message(format("stay float for the wanted {}: {}", options.max_drop ? "accuracy" : "error",
+                         join(made->report.excluded, ", ")));
   if (!options.output.empty()) print_message(format("wrote {}", options.output));
   if (!options.write_plan.empty())
     print_message(format("wrote {}: edit it, and give it back with --plan {}", options.write_plan, options.write_plan));
@@ -147,6 +168,14 @@ static void add_settings(CLI::App& verb, QuantizeOptions& options) {
                   "(default: 32 for at most 4 bits, else 0)")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 16));
+  verb.add_option("--smooth", options.smooth,
+                  "Move this part of the magnitudes of a product's channels from data into weights, such as 0.5 "
+                  "(SmoothQuant): for data whose channels differ much. Needs data")
+      ->type_name("PART")
+      ->check(CLI::Range(0.0, 1.0));
+  verb.add_flag("--compensate", options.compensate,
+                "Compensate the error of each rounded weight of a product by the next ones of its row (GPTQ): for few "
+                "bits. Needs data");
 }
 
 void add_quantize(CLI::App& app, SelectedVerb& selected) {
@@ -187,6 +216,10 @@ void add_quantize(CLI::App& app, SelectedVerb& selected) {
   verb->add_flag("--sensitivity", options->sensitivity, "Measure the error that each layer adds alone");
   verb->add_option("--max-error", options->max_error,
                    "With --sensitivity, keep as few layers float as this error of the results needs: 0.02 is 2 %")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 1.0));
+  verb->add_option("--max-drop", options->max_drop,
+                   "The same for the loss of accuracy, with --labels: 0.01 is one percent of the samples")
       ->type_name("SHARE")
       ->check(CLI::Range(0.0, 1.0));
   verb->add_flag("--simulate", options->simulate,

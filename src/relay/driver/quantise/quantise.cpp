@@ -10,6 +10,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/quantise/observer.h"
 #include "relay/transform/quantise/annotate.h"
+#include "relay/transform/quantise/smooth.h"
 
 namespace relay::driver {
 
@@ -41,7 +42,31 @@ static int64_t constant_bytes(const ir::Module& module) {
   return out;
 }
 
+static std::unordered_map<const ir::ExprNode*, size_t> constant_uses(const ir::Module& module) {
+  std::unordered_map<const ir::ExprNode*, size_t> out;
+  for (const auto& [name, f] : module.functions)
+    for (const auto& [node, count] : ir::use_counts(f->body))
+      if (node->kind == ir::ExprKind::Constant) out[node] += count;
+  return out;
+}
+
 namespace {
+
+// An operand that is observed, and what is counted besides its range.
+struct Operand {
+  const Layer* layer;
+  size_t position;
+  bool largest = false, products = false, histogram = false;
+};
+
+// The results of observing. Operands that are one value share a site.
+struct Observed {
+  quantise::Observer observer;
+  std::map<const ir::ExprNode*, size_t> sites;
+  const quantise::Site& of(const Operand& one) const {
+    return observer.site(sites.at(one.layer->operands[one.position].get()));
+  }
+};
 
 // A program with its samples.
 class Quantiser {
@@ -62,14 +87,22 @@ class Quantiser {
                                   [&](const Layer& layer) { return stays_float(layer) || !accepts(layer.name); });
   }
   Status check_layers();
+  Status smooth();
   Status calibrate();
-  Status observe(const Layers& layers, const std::vector<std::pair<const Layer*, size_t>>& operands);
+  void choose_range(const Operand& operand, const quantise::Site& site);
+  Result<std::unique_ptr<Observed>> observe(const Layers& layers, const std::vector<Operand>& operands);
   std::optional<transform::OperandForm> form_of(const Layer& layer, size_t operand) const;
+  // Null if errors are not compensated.
+  const transform::Compensation* compensation_for(const Layer& layer, size_t operand) const {
+    const auto found = compensation_of_.find(layer.name);
+    return operand == 1 && found != compensation_of_.end() ? found->second : nullptr;
+  }
   Result<ir::Module> annotated(const Layers& layers) const;
   Result<ir::Module> integer_module(const Layers& layers) const;
   Result<Compiled> compiled(const ir::Module& module) const;
   Result<Compiled> named_program();
-  Result<double> error_of(const Layers& layers);
+  Result<Results> integer_results(const Layers& layers) const;
+  Result<bool> is_acceptable(const Layers& layers, size_t excluded) const;
   Status measure_float();
   Status measure_layers();
   Status keep_if_whole_is_faster();
@@ -83,8 +116,10 @@ class Quantiser {
   const QuantiseOptions& options_;
   ir::Module prepared_, named_;                 // named_: the layers have their names as places
   std::map<std::string, std::string> reasons_;  // of layers that stay float
-  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;  // by layer and operand
-  std::map<std::string, double> errors_;                                       // of single layers
+  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;              // by layer and operand
+  std::map<const ir::ExprNode*, std::unique_ptr<transform::Compensation>> compensations_;  // by data
+  std::map<std::string, const transform::Compensation*> compensation_of_;                  // by layer
+  std::map<std::string, double> errors_;                                                   // of single layers
   LayerTimes float_times_, integer_times_;
   Results wanted_;  // of the float program
   Compiled float_program_;
@@ -100,6 +135,7 @@ Result<Quantised> quantise(const ir::Module& module, const Samples& samples, con
 Result<Quantised> Quantiser::run(const ir::Module& module) {
   RELAY_ASSIGN(prepared_, prepare_quantisation(module));
   RELAY_RETURN_IF_ERROR(check_layers());
+  RELAY_RETURN_IF_ERROR(smooth());
   RELAY_RETURN_IF_ERROR(calibrate());
   if (!samples_.empty()) RELAY_RETURN_IF_ERROR(measure_float());
   if (options_.sensitivity) RELAY_RETURN_IF_ERROR(measure_sensitivity());
@@ -124,68 +160,167 @@ Status Quantiser::check_layers() {
 }
 
 // --- calibration -----------------------------------------------------------------------------------------------------
+static constexpr size_t data_operand = 0, weight_operand = 1;
+
+// Layers read the same data after the change, and have the same names.
+Status Quantiser::smooth() {
+  const Layers all = layers();
+  std::map<std::pair<const ir::ExprNode*, double>, std::vector<const Layer*>> groups;  // by data and strength
+  std::vector<Operand> operands;
+  for (const Layer& layer : all) {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    if (!layer.integer || choice.smooth == 0) continue;
+    if (!choice.ranges.empty() && choice.ranges[data_operand])
+      return Diagnostic{
+          DiagnosticKind::bad_option,
+          format("{}: {} has a range and is smoothed, which changes its range", options_.plan_name, layer.name),
+          {},
+          {},
+          {},
+          "remove the ranges of the layer, which are found in the data"};
+    groups[{layer.operands[data_operand].get(), choice.smooth}].push_back(&layer);
+    operands.push_back({.layer = &layer, .position = data_operand, .largest = true});
+  }
+  if (groups.empty()) return ok();
+  RELAY_ASSIGN(const std::unique_ptr<Observed> seen, observe(all, operands));
+  const std::unordered_map<const ir::ExprNode*, size_t> uses = constant_uses(prepared_);
+  std::map<std::string, std::vector<float>> factors;
+  for (const auto& [key, group] : groups) {
+    const std::vector<double>& data = seen->of({group[0], data_operand}).largest;
+    std::vector<double> weights(data.size());
+    std::map<const ir::ExprNode*, size_t> own;  // uses of weights
+    for (const Layer* layer : group) ++own[layer->operands[weight_operand].get()];
+    if (std::any_of(own.begin(), own.end(), [&](const auto& one) { return uses.at(one.first) > one.second; })) {
+      report_.notes.push_back(format("{} is not smoothed, because its weight is also read elsewhere", group[0]->name));
+      continue;
+    }
+    for (const Layer* layer : group) {
+      const std::vector<double> one = transform::weight_magnitudes(*layer);
+      for (size_t k = 0; k < one.size(); ++k) weights[k] = std::max(weights[k], one[k]);
+    }
+    // A single object for the group, so that its layers share the product.
+    factors[group[0]->name] = transform::smoothing_factors(data, weights, key.second);
+  }
+  transform::PassContext context;
+  context.options = {{"simplify_expr.rounding", int64_t{0}}};
+  RELAY_ASSIGN(prepared_,
+               transform::run_passes(
+                   transform::smooth(prepared_, all,
+                                     [&](const Layer& layer) -> const std::vector<float>* {
+                                       const double strength = quantise::choice_for(options_.plan, layer).smooth;
+                                       const auto group = groups.find({layer.operands[data_operand].get(), strength});
+                                       if (!layer.integer || group == groups.end()) return nullptr;
+                                       const auto found = factors.find(group->second[0]->name);
+                                       return found == factors.end() ? nullptr : &found->second;
+                                     }),
+                   {"infer_type", "backward_fold_scale_axis", "fold_constant", "simplify_expr", "dead_code"}, context));
+  return ok();
+}
+
 Status Quantiser::calibrate() {
   const Layers all = layers();
-  std::vector<std::pair<const Layer*, size_t>> operands;
+  std::vector<Operand> operands;
   for (const Layer& layer : all) {
     if (!layer.integer) continue;
     const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
     auto& ranges = ranges_[layer.name];
     ranges = choice.ranges;
     ranges.resize(layer.operands.size());
-    for (size_t k = 0; k < layer.operands.size(); ++k)
-      if (!layer.is_weight(k) && !choice.weights_only && !ranges[k]) operands.emplace_back(&layer, k);
+    for (size_t k = 0; k < layer.operands.size(); ++k) {
+      if (layer.is_weight(k)) continue;
+      const Operand one{.layer = &layer,
+                        .position = k,
+                        .products = choice.compensate && k == data_operand,
+                        .histogram = !choice.weights_only && !ranges[k]};
+      if (one.products || one.histogram) operands.push_back(one);
+    }
   }
-  return operands.empty() ? ok() : observe(all, operands);
+  if (operands.empty()) return ok();
+  RELAY_ASSIGN(const std::unique_ptr<Observed> seen, observe(all, operands));
+  for (const Operand& one : operands) {
+    const quantise::Site& site = seen->of(one);
+    if (one.histogram) choose_range(one, site);
+    if (!one.products || reasons_.contains(one.layer->name)) continue;
+    if (std::all_of(site.products.begin(), site.products.end(), [](double x) { return x == 0; }))
+      report_.notes.push_back(
+          format("no sample has finite values other than 0 at {}, so that its weights are rounded without compensation",
+                 one.layer->name));
+    std::unique_ptr<transform::Compensation>& made = compensations_[one.layer->operands[data_operand].get()];
+    if (!made) made = std::make_unique<transform::Compensation>(site.products, static_cast<int64_t>(site.length));
+    compensation_of_[one.layer->name] = made.get();
+  }
+  return ok();
 }
 
-Status Quantiser::observe(const Layers& all, const std::vector<std::pair<const Layer*, size_t>>& operands) {
+void Quantiser::choose_range(const Operand& one, const quantise::Site& site) {
+  const Layer& layer = *one.layer;
+  if (site.elements == 0) {
+    reasons_[layer.name] = "no sample reaches it";
+  } else if (site.not_finite > 0) {
+    reasons_[layer.name] = format("{} of the values that it reads are infinite or NaN", site.not_finite);
+  } else {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    ranges_[layer.name][one.position] =
+        quantise::find_calibration(choice.calibration)
+            ->choose(site.histogram, {choice.bits, choice.symmetric, choice.percentile});
+  }
+}
+
+Result<std::unique_ptr<Observed>> Quantiser::observe(const Layers& all, const std::vector<Operand>& operands) {
+  const Layer& first = *operands[0].layer;
   if (samples_.empty())
-    return Diagnostic{DiagnosticKind::wrong_input,
-                      format("there is no data to calibrate {} with: {} and others need ranges", operands[0].first->op,
-                             operands[0].first->name),
-                      operands[0].first->call->span,
-                      {},
-                      {},
-                      "give samples of the inputs (--data), or a plan that contains all ranges"};
+    return Diagnostic{
+        DiagnosticKind::wrong_input,
+        format("there is no data to calibrate {} with: {} and others need {}", first.op, first.name,
+               operands[0].histogram ? "ranges" : "figures of the values that they read"),
+        first.call->span,
+        {},
+        {},
+        "give samples of the inputs (--data), or a plan with all ranges that neither smooths nor compensates"};
   std::map<const ir::ExprNode*, size_t> sites;  // by operand
-  for (const auto& [layer, k] : operands) sites.emplace(layer->operands[k].get(), sites.size());
-  quantise::Observer observer(sites.size());
+  for (const Operand& one : operands) sites.emplace(one.layer->operands[one.position].get(), sites.size());
+  std::unique_ptr<Observed> out(new Observed{quantise::Observer(sites.size()), sites});
+  bool histograms = false;
+  for (const Operand& one : operands) {
+    const size_t site = sites.at(one.layer->operands[one.position].get());
+    histograms |= one.histogram;
+    if (!one.largest && !one.products) continue;
+    const ir::Constant& weight = *ir::as<ir::Constant>(one.layer->operands[weight_operand]);
+    const int64_t length = weight.value.shape()[static_cast<size_t>(one.layer->summed_axis(weight_operand))];
+    if (one.largest) out->observer.find_largest(site, length);
+    if (one.products) out->observer.find_products(site, length);
+  }
   std::map<const ir::ExprNode*, ir::Expr> made;
   const ir::Module observed =
       transform::replace_operands(prepared_, all, [&](const Layer& layer, size_t k, const ir::Expr& now) -> ir::Expr {
         const auto site = sites.find(layer.operands[k].get());
         if (site == sites.end()) return now;
         ir::Expr& one = made[now.get()];
-        if (!one) one = observer.observe(now, site->second);
+        if (!one) one = out->observer.observe(now, site->second);
         return one;
       });
   RELAY_ASSIGN(const Compiled program, compiled(observed));
-  options_.say(format("calibrating {} on {}", plural(static_cast<int64_t>(sites.size()), "value", "values"),
+  options_.say(format("{} {} on {}", histograms ? "calibrating" : "observing",
+                      plural(static_cast<int64_t>(sites.size()), "value", "values"),
                       plural(static_cast<int64_t>(samples_.size()), "sample", "samples")));
   RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
-  observer.finish_ranges();
-  RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
-  for (const auto& [layer, k] : operands) {
-    const quantise::Site& site = observer.site(sites.at(layer->operands[k].get()));
-    if (site.elements == 0) {
-      reasons_[layer->name] = "no sample reaches it";
-    } else if (site.not_finite > 0) {
-      reasons_[layer->name] = format("{} of the values that it reads are infinite or NaN", site.not_finite);
-    } else {
-      const quantise::LayerChoice choice = quantise::choice_for(options_.plan, *layer);
-      ranges_[layer->name][k] = quantise::find_calibration(choice.calibration)
-                                    ->choose(site.histogram, {choice.bits, choice.symmetric, choice.percentile});
-    }
+  if (histograms) {
+    out->observer.finish_ranges();
+    RELAY_RETURN_IF_ERROR(results_of(*program.executable, samples_));
   }
-  return ok();
+  return out;
 }
 
 // --- programs --------------------------------------------------------------------------------------------------------
 std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, size_t operand) const {
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
   if (layer.is_weight(operand))
-    return transform::OperandForm{choice.weight_bits, true, choice.per_channel, choice.weights_only, choice.group};
+    return transform::OperandForm{.bits = choice.weight_bits,
+                                  .symmetric = true,
+                                  .per_channel = choice.per_channel,
+                                  .stored_only = choice.weights_only,
+                                  .group = choice.group,
+                                  .compensation = compensation_for(layer, operand)};
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
   return transform::OperandForm{
@@ -233,11 +368,10 @@ Result<Compiled> Quantiser::named_program() {
   return compiled(*module);
 }
 
-Result<double> Quantiser::error_of(const Layers& all) {
+Result<Results> Quantiser::integer_results(const Layers& all) const {
   RELAY_ASSIGN(const ir::Module module, integer_module(all));
   RELAY_ASSIGN(const Compiled program, compiled(module));
-  RELAY_ASSIGN(const Results got, results_of(*program.executable, samples_));
-  return result_error(got, wanted_).worst();
+  return results_of(*program.executable, samples_);
 }
 
 Status Quantiser::measure_float() {
@@ -307,34 +441,49 @@ Status Quantiser::measure_sensitivity() {
   for (const Layer& layer : layers()) {
     if (!layer.integer || !layer.is_contraction()) continue;
     const Layers only = layers_of([&](const std::string& name) { return name == layer.name; });
-    RELAY_ASSIGN(errors_[layer.name], error_of(only));
+    RELAY_ASSIGN(const Results got, integer_results(only));
+    errors_[layer.name] = result_error(got, wanted_).worst();
     by_error.emplace_back(errors_[layer.name], layer.name);
   }
   std::sort(by_error.rbegin(), by_error.rend());
   report_.ranking = by_error;
-  return options_.max_error ? exclude(std::move(by_error)) : ok();
+  return options_.max_error || options_.max_drop ? exclude(std::move(by_error)) : ok();
+}
+
+// True if the error and the accuracy are those that are wanted.
+Result<bool> Quantiser::is_acceptable(const Layers& all, size_t excluded) const {
+  RELAY_ASSIGN(const Results got, integer_results(all));
+  const double error = result_error(got, wanted_).worst();
+  std::string figures = format("error {:.2f} %", 100 * error);
+  double drop = 0;
+  if (options_.max_drop) {
+    const double share = accuracy(got, options_.labels);
+    drop = accuracy(wanted_, options_.labels) - share;
+    figures += format(", accuracy {:.2f} %", 100 * share);
+  }
+  options_.say(format("{} without the {} most sensitive layers", figures, excluded));
+  return error <= options_.max_error.value_or(error) && drop <= options_.max_drop.value_or(drop);
 }
 
 // Finds the smallest number of the layers with the largest errors that must stay float, by bisection.
 Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) {
   size_t low = 0, high = by_error.size();  // `high` layers are enough
-  const auto error_without = [&](size_t count) {
+  const auto is_enough = [&](size_t count) {
     Names names;
     for (size_t i = 0; i < count; ++i) names.insert(by_error[i].second);
-    return error_of(layers_of([&](const std::string& name) { return !names.contains(name); }));
+    return is_acceptable(layers_of([&](const std::string& name) { return !names.contains(name); }), count);
   };
   while (low < high) {
     const size_t middle = (low + high) / 2;
-    RELAY_ASSIGN(const double error, error_without(middle));
-    options_.say(format("error {:.2f} % without the {} most sensitive layers", 100 * error, middle));
-    if (error <= *options_.max_error)
+    RELAY_ASSIGN(const bool enough, is_enough(middle));
+    if (enough)
       high = middle;
     else
       low = middle + 1;
   }
   for (size_t i = 0; i < high; ++i) {
     report_.excluded.push_back(by_error[i].second);
-    reasons_[by_error[i].second] = "the wanted error needs it";
+    reasons_[by_error[i].second] = format("the wanted {} needs it", options_.max_drop ? "accuracy" : "error");
   }
   return ok();
 }
@@ -377,6 +526,11 @@ quantise::LayerPlan Quantiser::plan_of(const Layer& layer) const {
   out.choice.symmetric = choice.symmetric, out.choice.per_channel = choice.per_channel;
   out.choice.weights_only = choice.weights_only, out.choice.calibration = choice.calibration;
   if (choice.weights_only) out.choice.group = choice.group;
+  if (choice.compensate) out.choice.compensate = true;
+  if (choice.smooth > 0) {
+    out.choice.smooth = choice.smooth;  // the data that it is found in determine the ranges, too
+    return out;
+  }
   if (const auto ranges = ranges_.find(layer.name); ranges != ranges_.end()) out.ranges = ranges->second;
   return out;
 }

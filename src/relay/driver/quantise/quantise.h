@@ -29,6 +29,7 @@ struct QuantiseOptions {
   bool simulate = false;              // returns the annotated program, which computes in floats
   bool sensitivity = false;           // measures the error that each layer adds alone
   std::optional<double> max_error{};  // with sensitivity: keeps as few layers float as this error needs
+  std::optional<double> max_drop{};   // the same for the loss of accuracy, 0.01 for one percent; needs labels
   double seconds = 1;                 // of each measurement of time; 0 measures nothing
   std::vector<Tensor> labels{};       // one tensor for each sample: classes, for the accuracy; empty if unknown
   std::function<void(const std::string&)> say = [](const std::string&) {};

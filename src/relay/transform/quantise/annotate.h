@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "relay/transform/quantise/compensation.h"
 #include "relay/transform/quantise/layers.h"
 
 namespace relay::transform {
@@ -30,6 +31,7 @@ struct OperandForm {
   bool stored_only = false;    // of a weight that is multiplied as floats
   int group = 0;               // of it: neighbours along the summed axis that share a scale; 0: no groups
   double least = 0, most = 0;  // of an operand that is computed
+  const Compensation* compensation = nullptr;  // of a product's weight; null: each weight is rounded by itself
   bool operator==(const OperandForm&) const = default;
 };
 
@@ -51,7 +53,8 @@ struct StoredSize {
 };
 StoredSize stored_size(const Tensor& weight, const OperandForm& form, int64_t summed);
 
-// A weight as integers: the dequantised constant. Elements are finite.
+// A weight as integers: the dequantised constant. Elements are finite. With a compensation the weight has rank 2 and is
+// summed along the other axis than `axis`.
 ir::Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axis, const Span& span);
 
 // Quantises the operands of integer layers in their forms; an operand without a form stays float. The result is

@@ -63,10 +63,23 @@ Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axi
   std::vector<IntegerRange> how;
   for (const auto& [least, most] : ranges) how.push_back(integer_range(least, most, form.bits, form.symmetric));
   Tensor integers = Tensor::empty(weight.shape(), storage_of(form.bits));
-  for (int64_t i = 0; i < weight.elements(); ++i) {
+  const auto rounded = [&](int64_t i, double x) {
     const IntegerRange& r = how[several ? channel(i) : 0];
-    const double q = std::nearbyint(values[static_cast<size_t>(i)] / r.scale) + static_cast<double>(r.zero_point);
-    integers.set_int(i, static_cast<int64_t>(std::clamp(q, static_cast<double>(r.least), static_cast<double>(r.most))));
+    const double zero = static_cast<double>(r.zero_point), q = std::nearbyint(x / r.scale) + zero;
+    const double integer = std::clamp(q, static_cast<double>(r.least), static_cast<double>(r.most));
+    integers.set_int(i, static_cast<int64_t>(integer));
+    return (integer - zero) * r.scale;
+  };
+  const auto value = [&](int64_t i) { return double{values[static_cast<size_t>(i)]}; };
+  if (form.compensation) {
+    const int64_t columns = weight.shape()[1];
+    const auto place = [&](int64_t n, int64_t k) { return axis == 0 ? n * columns + k : k * columns + n; };
+    round_rows(
+        weight.shape()[at], form.compensation->length(), form.compensation,
+        [&](int64_t n, int64_t k) { return value(place(n, k)); },
+        [&](int64_t n, int64_t k, double x) { return rounded(place(n, k), x); });
+  } else {
+    for (int64_t i = 0; i < weight.elements(); ++i) rounded(i, value(i));
   }
   const Shape shape = several ? Shape{channels} : Shape{};
   Tensor scale = Tensor::empty(shape, DType::float32()), zero = Tensor::empty(shape, DType::int32());
@@ -124,10 +137,11 @@ static bool is_table(const Expr& e) {
 Module annotate(const Module& module, const std::vector<Layer>& layers,
                 function_ref<std::optional<OperandForm>(const Layer&, size_t)> form_of,
                 const std::optional<OperandForm>& tables) {
-  using Key = std::tuple<const ExprNode*, int, bool, bool, bool, int, int64_t, double, double>;
+  using Key = std::tuple<const ExprNode*, int, bool, bool, bool, int, int64_t, double, double, const Compensation*>;
   std::map<Key, Expr> made;  // a value or weight is quantised once for all layers that read it
   const auto once_in = [&](const OperandForm& f, int64_t axis, const Expr& e, function_ref<Expr()> make) -> Expr {
-    const Key key{e.get(), f.bits, f.symmetric, f.per_channel, f.stored_only, f.group, axis, f.least, f.most};
+    const Key key{e.get(), f.bits, f.symmetric, f.per_channel, f.stored_only,
+                  f.group, axis,   f.least,     f.most,        f.compensation};
     if (const auto found = made.find(key); found != made.end()) return found->second;
     return made[key] = make();
   };
@@ -135,13 +149,20 @@ Module annotate(const Module& module, const std::vector<Layer>& layers,
     return once_in(f, 1 - summed, weight,
                    [&] { return stored_weight(as<Constant>(weight)->value, f, summed, weight->span); });
   };
+  std::map<const ExprNode*, Expr> of_products;  // weights in the form of tables
   Module out = replace_operands(module, layers, [&](const Layer& layer, size_t operand, const Expr& now) -> Expr {
     const std::optional<OperandForm> form = form_of(layer, operand);
     if (!form) return now;
     const bool weight = layer.is_weight(operand);
     const int64_t axis = weight ? layer.weight_axis(operand) : -1, summed = layer.summed_axis(operand);
     const auto once = [&](const Expr& e, function_ref<Expr()> make) { return once_in(*form, axis, e, make); };
-    if (weight && form->stored_only && summed >= 0) return stored(*form, now, summed);
+    if (weight && form->stored_only && summed >= 0) {
+      const Expr one = stored(*form, now, summed);
+      OperandForm plain = *form;
+      plain.compensation = nullptr;
+      if (tables && plain == *tables) of_products[now.get()] = one;
+      return one;
+    }
     if (weight) return once(now, [&] { return quantised_weight(as<Constant>(now)->value, *form, axis, now->span); });
     const auto quantised = [&](const Expr& e) { return once(e, [&] { return quantised_value(e, *form); }); };
     if (!only_selects(now)) return quantised(now);
@@ -152,7 +173,9 @@ Module annotate(const Module& module, const std::vector<Layer>& layers,
     f = with_body(f, rewrite(f->body, [&](const Expr& e) -> Expr {
                     const Call* take = call_of(e, "take");
                     if (!take || !is_table(take->args[0]) || attribute<OptInt>(*take, "axis", OptInt()) != 0) return e;
-                    return stored_rows(stored(*tables, take->args[0], 1), *take);
+                    const auto found = of_products.find(take->args[0].get());
+                    return stored_rows(found != of_products.end() ? found->second : stored(*tables, take->args[0], 1),
+                                       *take);
                   }));
   return out;
 }

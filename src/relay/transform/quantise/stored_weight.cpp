@@ -50,13 +50,15 @@ Stored stored(const Tensor& weight, const OperandForm& form, int64_t summed) {
       double scale = static_cast<double>(static_cast<float>(extreme / least));
       if (std::abs(scale) < 1e-30) scale = 1;
       out.scale.set(static_cast<int64_t>(position(of_scales, summed, n, g)), scale);
-      for (int64_t k = g * out.group; k < (g + 1) * out.group; ++k) {
-        const size_t at = position(shape, summed, n, k);
-        const double x = values[at], q = std::clamp(std::nearbyint(x / scale), least, most);
-        out.integers[at] = static_cast<int8_t>(q);
-        errors += (q * scale - x) * (q * scale - x), squares += x * x;
-      }
     }
+  const auto value = [&](int64_t n, int64_t k) { return double{values[position(shape, summed, n, k)]}; };
+  round_rows(rows, out.row, form.compensation, value, [&](int64_t n, int64_t k, double x) {
+    const double scale = out.scale.at(static_cast<int64_t>(position(of_scales, summed, n, k / out.group)));
+    const double q = std::clamp(std::nearbyint(x / scale), least, most), exact = value(n, k);
+    out.integers[position(shape, summed, n, k)] = static_cast<int8_t>(q);
+    errors += (q * scale - exact) * (q * scale - exact), squares += exact * exact;
+    return q * scale;
+  });
   out.error = squares > 0 ? std::sqrt(errors / squares) : 0;
   return out;
 }
