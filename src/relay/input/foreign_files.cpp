@@ -119,12 +119,19 @@ static bool ends_with_one_of(const std::string& path, std::initializer_list<std:
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return ends_with(path, end); });
 }
 
-bool is_darknet_model(const std::string& path, std::string_view) {
-  return ends_with_one_of(path, {".cfg", ".weights"});
+// True if the content is known to be of another kind, so that the name of the file does not count. Texts with a
+// byte-order mark are left to their readers.
+static bool is_of_another_kind(std::string_view head) {
+  const std::optional<ForeignFile> found = foreign_file(head);
+  return found && found->to_use != as_utf8;
 }
 
-bool is_caffe_model(const std::string& path, std::string_view) {
-  return ends_with_one_of(path, {".prototxt", ".caffemodel"});
+bool is_darknet_model(const std::string& path, std::string_view head) {
+  return ends_with_one_of(path, {".cfg", ".weights"}) && !is_of_another_kind(head);
+}
+
+bool is_caffe_model(const std::string& path, std::string_view head) {
+  return ends_with_one_of(path, {".prototxt", ".caffemodel"}) && !is_of_another_kind(head);
 }
 
 bool is_caffe2_model(const std::string& path, std::string_view head) {
@@ -139,6 +146,7 @@ bool is_caffe2_model(const std::string& path, std::string_view head) {
 
 bool is_mxnet_model(const std::string& path, std::string_view head) {
   constexpr std::string_view list_of_arrays("\x12\x01\0\0\0\0\0\0", 8);
+  if (is_of_another_kind(head)) return false;
   return starts_with(head, list_of_arrays) || ends_with_one_of(path, {".params", "-symbol.json"}) ||
          (ends_with(path, ".json") && head.find("nodes\"") != head.npos);
 }
@@ -157,6 +165,7 @@ bool is_oneflow_model(const std::string& path, std::string_view) {
 bool is_oneflow_folder(const std::string& path) { return has_one_of(path, {"model.mlir"}); }
 
 bool is_paddle_model(const std::string& path, std::string_view head) {
+  if (is_of_another_kind(head)) return false;
   if (ends_with_one_of(path, {".pdmodel", ".pdiparams"}) || std::filesystem::path(path).filename() == "__model__")
     return true;
   if (head.find("\"base_code\"") != head.npos && starts_with(trim(head), "{")) return true;
@@ -172,7 +181,7 @@ bool is_paddle_folder(const std::string& path) {
 }
 
 bool is_coreml_model(const std::string& path, std::string_view head) {
-  if (ends_with(path, ".mlmodel")) return !head.empty();
+  if (ends_with(path, ".mlmodel")) return !head.empty() && !is_of_another_kind(head);
   if (head.size() < 5 || head[0] != '\x08' || (head[1] & 0x80) != 0 || head[2] != '\x12') return false;
   size_t at = 3;
   while (at < head.size() && (head[at] & 0x80) != 0) ++at;  // a length above 127

@@ -225,7 +225,7 @@ PROBLEMS = {
     "operand": (job("relu", [X]).replace("(%i0)", "(%never)"), ["no node before computes", "%never"]),
     "deep": ("oneflow.job @g() -> () {\n" + '"a"() ({' * 200, ["levels of nesting"]),
     "huge constant": (job("constant", [], shape=[1 << 20, 1 << 20], dtype=2), ["not allowed"]),
-    "variable": (job("broadcast_matmul", [X], stored=W), ["cannot be read"]),
+    "variable": (job("broadcast_matmul", [X], stored=W), ["is missing"]),
     "escape": (job("broadcast_matmul", [X], stored=W).replace('op_name = "w"', 'op_name = "../w"'), ["not the name"]),
 }  # fmt: skip
 

@@ -63,6 +63,12 @@ class CaffeLayer(NodeConversion):
     # --- weights ------------------------------------------------------------------------------------------------------
     def blob(self, position: int, shape: Sequence[int], what: str) -> np.ndarray:
         """Returns the weights at a position. Old files have ones in front of their sizes."""
+        try:
+            return self._blob(position, shape, what)
+        except Refused as reason:
+            return self.importer.stand_ins.zeros(reason, self.node.kind, self.node.place, shape)
+
+    def _blob(self, position: int, shape: Sequence[int], what: str) -> np.ndarray:
         blobs = self.importer.blobs_of(self.node.name)
         if position >= len(blobs):
             raise Refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..._core import IRModule
+from ..shared.expressions import GIVE_SHAPES
 from ..shared.network import NetworkImporter
 from ..shared.node import Node
 from ..shared.problems import Refused
@@ -42,6 +43,11 @@ class Importer(NetworkImporter):
         self.check_given(inputs)
         for name in inputs:
             try:
+                if name not in self.shapes:
+                    raise Refused(
+                        f"the input `{name}` has no shape in the model, and the init network does not make it",
+                        f"{GIVE_SHAPES}; if it is a weight, take the init network of this network",
+                    )
                 self.input(name, None, self._dtypes.get(name, "float32"))
             except Refused as reason:
                 self.problems.record(str(reason), "", reason.help)

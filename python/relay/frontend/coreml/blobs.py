@@ -128,7 +128,8 @@ class Constants:
         if _IN_FILE.get(held) != number and not (held == 3 and number == 1):
             raise reader.corrupt(f"the elements have the type {held}, and the model asks for {TYPES[number]}", offset)
         if start > len(reader.content):
-            raise reader.corrupt(f"the elements begin at byte {start}", offset)
+            size = len(reader.content)
+            raise reader.corrupt(f"the elements begin at byte {start}, and the file has {size} bytes", offset)
         reader.at = start
         elements = _elements(reader.take(length, "the elements"), number, math.prod(sizes))
         return Known(_shaped(elements, sizes), TYPES[number])
@@ -136,10 +137,16 @@ class Constants:
     def _reader(self, name: str) -> Reader:
         if name not in self._files:
             parts = pathlib.PurePosixPath(name).parts
-            if not parts or parts[0] != "@model_path" or ".." in parts or self._folder is None:
-                way_out = "give the path of the .mlpackage" if self._folder is None else AGAIN
-                raise told("corrupt_file", f"the weights are in the file {name!r}, outside of the model", way_out)
+            if not parts or parts[0] != "@model_path" or ".." in parts:
+                raise told("corrupt_file", f"the weights are in the file {name!r}, outside of the model", AGAIN)
+            if self._folder is None:
+                raise Refused(
+                    f"its weights are in the file {name}, and the model is not in a package",
+                    "give the path of the .mlpackage",
+                )
             path = self._folder.joinpath(*parts[1:])
+            if not path.is_file():
+                raise Refused(f"its weights are in the file {path}, which is missing", "copy the whole .mlpackage")
             self._files[name] = Reader(str(path), read_file(path), AGAIN)
         return self._files[name]
 

@@ -53,7 +53,11 @@ class Layer(NodeConversion):
 
     def weights(self, name: str, shape, what: str = "", of: object = None) -> np.ndarray:
         """Returns weights of this shape, as float32. of: the message that has them; that of the layer if unset."""
-        return array_of(getattr(self.p if of is None else of, name), list(shape), what or f"`{name}`")
+        held = getattr(self.p if of is None else of, name)
+        try:
+            return array_of(held, list(shape), what or f"`{name}`")
+        except Refused as reason:
+            return self.importer.stand_ins.zeros(reason, self.node.kind, self.node.place, list(shape))
 
     def enum(self, name: str, names, of: object = None) -> str:
         """Returns the name of an enumerated value."""

@@ -97,9 +97,9 @@ class Importer(NetworkImporter):
             return program.run(self, model.mlProgram, features.function_name(model, self.function), inputs)
         if kind in _PIPELINES:
             return self._pipeline(getattr(model, kind), kind, inputs, depth)
-        what = "of a kind that is not known" if kind is None else f"a {kind}"
+        what = "model of a kind that is not known" if kind is None else kind
         self.problems.record(
-            f"it is or contains a model {what}, which is not imported",
+            f"it is or contains a {what}, which is not imported",
             "",
             "import the neural network alone; models of scikit-learn and XGBoost: convert them to ONNX",
         )

@@ -95,8 +95,10 @@ def add_layers(importer, network, within: str) -> None:
         kind = next((one for one in KINDS if layer.has(one)), "")
         place = f"{within}{kind} '{layer.name}'"
         if not kind:
-            importer.problems.record("a layer is of a kind that is not known", f", first in `{layer.name}`",
-                                     "save the model for an earlier version of Core ML")  # fmt: skip
+            importer.problems.record(
+                f"a layer is of a kind that is not known (byte {layer.at} of the file)", f", first in `{layer.name}`",
+                "save the model for an earlier version of Core ML",
+            )  # fmt: skip
             importer.values.update(dict.fromkeys(layer.output))
             continue
         name = layer.custom.className if kind == "custom" and layer.custom.className in importer.custom else kind

@@ -151,6 +151,14 @@ class Conversion(FirstInput):
     # --- weights ------------------------------------------------------------------------------------------------------
     def array(self, name: str, shape: list | None = None) -> np.ndarray:
         """Returns the next weight. `shape`: the shape it must have; None stands for any size."""
+        try:
+            return self._taken(name, shape)
+        except Refused as reason:
+            return self.importer.stand_ins.zeros(
+                reason, self.layer.kind, self.place, [None] if shape is None else shape
+            )
+
+    def _taken(self, name: str, shape: list | None) -> np.ndarray:
         found = self._weights.take(name)
         wanted = list(found.shape) if shape is None else list(shape)
         if len(wanted) != found.ndim or any(

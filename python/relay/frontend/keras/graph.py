@@ -8,6 +8,7 @@ from ..._core import Constant, Expr, IRModule, infer_expr
 from ...data.arrays import array
 from ...errors import CompileError
 from ...ir.expr import var
+from ..shared.missing import StandIns
 from ..shared.module import check_names, given_sizes, module_of, named, without_shape
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
@@ -40,6 +41,7 @@ class Importer:
         self.is_keras_2 = version.split(".")[0] in ("0", "1", "2")
         self.shapes, self.custom, self.channels_first = shapes, custom, channels_first
         self.problems, self.fates = Problems("the Keras model", OTHER), Fates()
+        self.stand_ins = StandIns(self.problems)
         self.params, self.states = [], []  # states: (parameter, name, result)
         self.words = Words()
         self._constants, self._inner, self._calls = {}, {}, 0

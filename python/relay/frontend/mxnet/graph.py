@@ -105,10 +105,11 @@ class Importer(NetworkImporter):
                 raise Refused(
                     f"the input `{node.name}` has elements of the type {kind!r}", f"use one of {', '.join(TYPES)}"
                 )
-            if sizes is None and node.name not in self.shapes and self._arrays:
+            if sizes is None and node.name not in self.shapes:
                 raise Refused(
                     f"`{node.name}` has no array in the parameters, and no shape",
-                    f"{GIVE_SHAPES}; if it is a weight, take the file with all weights",
+                    f"{GIVE_SHAPES}; if it is a weight, put the .params file with all weights beside the symbol, or "
+                    "give arg_params",
                 )
             self.values[key] = self.input(node.name, sizes, kind)
         except Refused as reason:

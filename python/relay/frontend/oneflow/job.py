@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import told
 from ..shared.binary import read_file
+from ..shared.problems import Refused
 from ..shared.protobuf_text import read_text
 from ..stablehlo.lexer import Lexer
 from ..stablehlo.reader import read_arguments, read_operation
@@ -79,6 +80,9 @@ def variable(folder: str, name: str) -> tuple[np.ndarray, list[str]]:
     if pathlib.Path(folder).resolve() not in place.resolve().parents:
         raise told("bad_model", f"the variable {name!r} is not the name of a folder in {folder}", AGAIN)
     meta, data = os.fspath(place / "meta"), os.fspath(place / "out")
+    for one in (meta, data):
+        if not os.path.isfile(one):
+            raise Refused(f"the file {one} of the variable `{name}` is missing", AGAIN)
     about = read_text(meta, read_file(meta), AGAIN)
     shape, kind = _shape(about), about.get("data_type", [None])[-1]
     kind = _NAMES.get(kind, kind)

@@ -20,10 +20,13 @@ def read_file(path: str | os.PathLike) -> bytes:
     try:
         if os.path.getsize(path) > MOST_BYTES:
             raise told("limit_exceeded", f"{path} has more than {MOST_BYTES} bytes", "split the model")
-        return pathlib.Path(path).read_bytes()
+        content = pathlib.Path(path).read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         why = getattr(error, "strerror", None) or error
         raise told("file_not_found", f"{os.fspath(path)!r} cannot be read: {why}", "check the path") from error
+    if content.startswith(b"version https://git-lfs"):
+        raise told("corrupt_file", f"{path} is a pointer of Git LFS, not the file itself", "git lfs pull")
+    return content
 
 
 class Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...data.arrays import own_array
 from ...errors import CompileError, told, wrong_input
 from ...ir.expr import var
 from .expressions import GIVE_SHAPES, numpy_type
+from .missing import StandIns
 from .module import check_names, module_of, named
 from .node import Node, NodeConversion, text
 from .problems import Problems, Refused
@@ -18,6 +20,12 @@ from .provenance import Fates
 
 MOST_NODES = 200_000
 _FATAL = ("corrupt_file", "limit_exceeded")
+# Kinds of nodes that compute gradients or change weights, in all formats.
+_TRAINS = re.compile(
+    r"_backward_.*|.*(_grad|Gradient|_update|SGD|Ada(m|grad|delta))(Update|_)?|LearningRate|"
+    r"(.*_)?(sgd|momentum|adamw?|adamax|adagrad|adadelta|rmsprop|ftrl|lamb)_?"
+)
+_FORWARD = "export the model for inference, without its gradients and its optimiser"
 
 
 class NetworkImporter:
@@ -43,6 +51,7 @@ class NetworkImporter:
         self.subject, self.way_out, self.table = subject, way_out, table
         self.shapes, self.custom = dict(shapes or {}), dict(custom or {})
         self.problems, self.fates = Problems(subject, way_out), Fates()
+        self.stand_ins = StandIns(self.problems)
         self.values: dict[str, Expr | None] = {}  # None: its node has failed
         self.params: list[Expr] = []
         self.states: list[tuple[Expr, str, Expr]] = []  # parameter, name, value after the run
@@ -104,6 +113,8 @@ class NetworkImporter:
         if node.kind in self.custom:
             return _adapted(self.custom[node.kind])
         found = self.table.get(node.kind)
+        if found is None and _TRAINS.fullmatch(node.kind):
+            raise Refused(f"the operator {node.kind} is not imported: it is a part of training", _FORWARD)
         if found is None:
             raise Refused(f"the operator {node.kind} is not imported", self.way_out)
         if isinstance(found, Refused):

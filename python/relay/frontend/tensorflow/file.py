@@ -29,10 +29,11 @@ class Model:
     prefix: str | None = None
     assets: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def checkpoint(self) -> Checkpoint:
+    def checkpoint(self, variable: str) -> Checkpoint:
+        """Returns the values of variables. variable: one that the graph reads, for messages."""
         if self.prefix is None:
             raise corrupt(
-                f"{self.name} reads variables, and has none: it is a graph without weights",
+                f"{self.name} reads the variable `{variable}`, and has none: it is a graph without weights",
                 "give the folder of a SavedModel, the .meta file beside a checkpoint, or freeze the variables: "
                 "tf.compat.v1.graph_util.convert_variables_to_constants",
             )

@@ -29,7 +29,7 @@ class Variables:
     def _find(self, variable: Variable) -> Known:
         model = self._importer.model
         if self._checkpoint is None:
-            self._checkpoint = model.checkpoint()
+            self._checkpoint = model.checkpoint(variable.name)
             self._keys = keys_of(self._importer.graph, self._importer.functions, model)
         key = self._keys.get(variable.node)
         for other in (variable.name, variable.node):
@@ -38,7 +38,8 @@ class Variables:
             raise told(
                 "bad_model",
                 f"the variable `{variable.name}` has no value in {self._checkpoint.name}"
-                + (f": it lacks the key `{key}`" if key is not None else ""),
+                + (f": it lacks the key `{key}`" if key is not None else "")
+                + self._others(key),
                 "save the whole model: tf.saved_model.save(model, folder)",
             )
         found = self._checkpoint.array(key)
@@ -60,6 +61,12 @@ class Variables:
                 "the weights belong to another model: save both together",
             )
         return Known(found)
+
+    def _others(self, first: str | None) -> str:
+        """Returns the other keys that the checkpoint lacks, for a message."""
+        lacking = sorted({one for one in self._keys.values() if one != first and one not in self._checkpoint})
+        listed = ", ".join(f"`{one}`" for one in lacking[:8]) + (", ..." if len(lacking) > 8 else "")
+        return f"; {len(lacking)} other keys are missing: {listed}" if lacking else ""
 
 
 def keys_of(graph: Graph, functions: dict, model) -> dict[str, str]:
