@@ -222,7 +222,6 @@ TEST(InlineCalls, doubling_is_bounded) {
   EXPECT_NE(context.warnings.all()[0].message.find("inlining has added"), std::string::npos);
 }
 
-// exp and tanh are of a device that has no float64.
 // A function that meets another of its type but for a size is refused with both types.
 TEST(Defunctionalization, sizes_of_function_types_agree) {
   const ir::Module module = *text::parse(R"(#[version = "0.0.5"]
@@ -240,6 +239,7 @@ def @main(%b: bool, %x: Tensor[(3), float32]) {
   EXPECT_NE(render(made.errors()).find("fn (Tensor[(3), float32]) -> Tensor[(3), float32]"), std::string::npos);
 }
 
+// exp and tanh are of a device that has no float64.
 TEST(PlaceOnDevices, calls_that_a_device_refuses_are_on_the_host) {
   const Result<Module> read = text::parse(R"(#[version = "0.0.5"]
 def @main(%x: Tensor[(4), float32]) { tanh(tanh(cast(exp(%x), dtype="float64"))) })");
