@@ -81,8 +81,8 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
     const bool is_turned = turns(e);
     if (is_turned) emit(e->args[1]), emit(e->args[0]);
     for (const Expr& a : e->args)
-      if (!is_turned && (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select ||
-                         e->kind == Kind::Cast))
+      if (!is_turned &&
+          (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast))
         emit(a);
     switch (e->kind) {
       case Kind::Int: out.words.push_back({SizeOp::Const, e->ivalue}); return;
