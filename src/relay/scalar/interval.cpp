@@ -88,7 +88,7 @@ static Interval modulo_range(const Interval& a, const Interval& b) {
   return r;
 }
 
-// Data may be nested deeply and share much, and the simplifier asks for the range of each of a chain of quotients. These
+// Data may be nested deeply and share much, and the simplifier asks for the range of each quotient of a chain. These
 // bound the work to find a range: more deeply nested data, quotients, remainders, minima and maxima may be any number.
 struct Depth {
   int data = 6, index = 32;
