@@ -5,7 +5,7 @@
 //
 // Checks for each program: its text parses to the same program and prints as the same text; all types can be inferred;
 // every executor in the list below computes the same value; its gradient, if its result is tensors, agrees with finite
-// differences; a random edit is either refused with diagnostics or typed, and never crashes. At the end, every pair of
+// differences, also after and before other passes; a random edit is either refused with diagnostics or typed, and never crashes. At the end, every pair of
 // node kinds that the language allows (a node and its child) must have occurred.
 #include <cmath>
 #include <cstdio>
@@ -153,7 +153,14 @@ std::string check_gradient(const ir::Module& module, uint64_t seed, Tally* tally
   if (!transform::is_data(result) || !transform::has_floats(result)) return "";
   transform::PassContext context;
   context.verify = true;
-  Result<ir::Module> made = transform::run_passes(module, {"gradient"}, context);
+  context.options["partial_evaluate.fuel"] = int64_t{300};
+  const std::vector<std::string> orders[] = {{"gradient"},
+                                             {"partial_evaluate", "gradient"},
+                                             {"to_a_normal_form", "gradient"},
+                                             {"gradient", "lazy_gradient_init"},
+                                             {"gradient", "partial_evaluate", "dead_code"},
+                                             {"gradient", "lambda_lift", "to_graph_normal_form", "fold_constant"}};
+  Result<ir::Module> made = transform::run_passes(module, orders[seed % std::size(orders)], context);
   if (!made) return made.errors()[0].kind == DiagnosticKind::not_supported ? "" : render(made.errors());
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> draw(-2, 2);

@@ -436,7 +436,7 @@ class Machine {
   }
 
   // Matches the sizes that waited for others, in any order: n + m binds m where another parameter binds n. Sizes with
-  // several variables that nothing binds stay unknown.
+  // several variables that nothing binds stay unknown, but are equal where the same size is written.
   Status match_open_sizes(ShapeValues* shape) {
     for (size_t before = open_sizes_.size() + 1; open_sizes_.size() < before;) {
       before = open_sizes_.size();
@@ -448,7 +448,12 @@ class Machine {
       }
       open_sizes_ = std::move(waiting);
     }
-    open_sizes_.clear();
+    const std::vector<OpenSize> unknown = std::exchange(open_sizes_, {});
+    for (size_t i = 0; i < unknown.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        if (unknown[i].extent != unknown[j].extent &&
+            scalar::prove_equal(unknown[i].dim, unknown[j].dim) == std::optional(true))
+          return mismatch(unknown[i].type, unknown[i].value, *unknown[i].param);
     return ok();
   }
 

@@ -214,6 +214,13 @@ TEST(Eval, SizesOfParametersInAnyOrder) {
     EXPECT_FALSE(run_with(5, 7, 2)) << "m would be 3 and 3.5";
     EXPECT_FALSE(run_with(1, 6, 2)) << "m would be negative";
   }
+  VarRef other = parameter("other", m + n);
+  auto both = [&](int64_t a, int64_t b) {
+    const Values args{Tensor::full({a}, DType::float32(), 1), Tensor::full({b}, DType::float32(), 1)};
+    return run(ir::function({sum, other}, ir::tuple({sum, other})), args);
+  };
+  EXPECT_TRUE(both(5, 5));
+  EXPECT_FALSE(both(5, 3)) << "both are n + m";
 }
 
 TEST(Eval, ErrorsAreDiagnostics) {

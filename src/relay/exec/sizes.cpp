@@ -1,6 +1,8 @@
 #include "relay/exec/sizes.h"
 
+#include <algorithm>
 #include <functional>
+#include <unordered_map>
 
 #include "relay/runtime/program/program.h"
 #include "relay/scalar/simplify.h"
@@ -62,11 +64,25 @@ Result<SizeExpr> SizeTranslator::operator()(const Expr& given) const {
                         {},
                         "give the inputs' shapes: --shape NAME=1,3,224,224"});
   };
+  // The deeper operand of a sum comes first, so that a chain of them needs few places on the stack.
+  std::unordered_map<const scalar::Node*, int64_t> depths;
+  scalar::visit(root, [&](const Expr& e) {
+    int64_t& depth = depths[e.get()];
+    for (const Expr& a : e->args) depth = std::max(depth, depths[a.get()] + 1);
+  });
+  auto turns = [&](const Expr& e) {
+    const bool commutes = e->kind == Kind::Binary && (e->binary == BinaryOp::Add || e->binary == BinaryOp::Mul ||
+                                                      e->binary == BinaryOp::Min || e->binary == BinaryOp::Max);
+    return commutes && depths[e->args[0].get()] < depths[e->args[1].get()];
+  };
   // Sizes are small (plan and program limit them), so this recurses.
   std::function<void(const Expr&)> emit = [&](const Expr& e) {
     if (out.words.size() > runtime::Limits::words) return refuse("it is too long");
+    const bool is_turned = turns(e);
+    if (is_turned) emit(e->args[1]), emit(e->args[0]);
     for (const Expr& a : e->args)
-      if (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast)
+      if (!is_turned &&
+          (e->kind == Kind::Unary || e->kind == Kind::Binary || e->kind == Kind::Select || e->kind == Kind::Cast))
         emit(a);
     switch (e->kind) {
       case Kind::Int: out.words.push_back({SizeOp::Const, e->ivalue}); return;

@@ -88,12 +88,17 @@ static Interval modulo_range(const Interval& a, const Interval& b) {
   return r;
 }
 
-// Data may be nested deeply and share much. This bounds the work to find its range.
-constexpr int data_depth = 6;
+// Data may be nested deeply and share much, and the simplifier asks for the range of each quotient of a chain. These
+// bound the work to find a range: more deeply nested data, quotients, remainders, minima and maxima may be any number.
+struct Depth {
+  int data = 6, index = 32;
+};
 
-static Interval range(const Expr& e, const Bounds& bounds, int depth);
+static Interval range(const Expr& e, const Bounds& bounds, Depth depth);
 
-static Interval binary_range(const Node& n, const Bounds& bounds, int depth) {
+static Interval binary_range(const Node& n, const Bounds& bounds, Depth depth) {
+  const bool is_sum = n.binary == BinaryOp::Add || n.binary == BinaryOp::Sub || n.binary == BinaryOp::Mul;
+  if (!is_sum && --depth.index < 0) return {};
   Interval a = range(n.args[0], bounds, depth), b = range(n.args[1], bounds, depth);
   switch (n.binary) {
     case BinaryOp::Add: return plus(a, b);
@@ -116,7 +121,7 @@ static Interval binary_range(const Node& n, const Bounds& bounds, int depth) {
   }
 }
 
-static Interval unary_range(const Node& n, const Bounds& bounds, int depth) {
+static Interval unary_range(const Node& n, const Bounds& bounds, Depth depth) {
   Interval a = range(n.args[0], bounds, depth);
   if (n.unary == UnaryOp::Neg) return scale(a, -1);
   if (n.unary == UnaryOp::Sign) return {-1, 1};
@@ -135,12 +140,12 @@ static Interval without_overflow(const Node& n, const Interval& r) {
   return n.index || !may_wrap || (r.min && r.max) ? r : Interval{};
 }
 
-static Interval range(const Expr& e, const Bounds& bounds, int depth) {
+static Interval range(const Expr& e, const Bounds& bounds, Depth depth) {
   const Node& n = *e;
   if (n.dtype.is_bool()) return n.kind == Kind::Int ? Interval::point(n.ivalue) : Interval{0, 1};
   if (n.dtype.element() != DType::int64())
     return n.kind == Kind::Int ? Interval::point(n.ivalue) : dtype_range(n.dtype);
-  if (!n.index && --depth < 0) return {};
+  if (!n.index && --depth.data < 0) return {};
   switch (n.kind) {
     case Kind::Int: return Interval::point(n.ivalue);
     case Kind::Var: {
@@ -171,7 +176,7 @@ static Interval range(const Expr& e, const Bounds& bounds, int depth) {
   return {};
 }
 
-Interval range_of(const Expr& e, const Bounds& bounds) { return range(e, bounds, data_depth); }
+Interval range_of(const Expr& e, const Bounds& bounds) { return range(e, bounds, {}); }
 
 Interval range_of(const Linear& l, const Bounds& bounds) {
   Interval sum = Interval::point(l.constant);

@@ -274,3 +274,20 @@ def test_large_sizes_from_python():
     text = '#[version = "0.0.5"]\ndef @main(%x: Tensor[({}), float32]) {{ %x }}'
     with pytest.raises(relay.CompileError, match="more than 4096 parts"):
         relay.parse(text.format(" * ".join(["n"] * 30_000)))
+
+
+def test_nested_quotients_are_computed():
+    """A chain of quotients, each over a sum, is computed in any depth: it takes few places on the runtime's stack."""
+    n, m = relay.Dim("n"), relay.Dim("m")
+    size, rows, others = n, 7, 5
+    expected = rows
+    for _ in range(150):
+        size, expected = (size + m) // 3, (expected + others) // 3
+    params = [relay.var(name, relay.TensorType((of,), "float32")) for name, of in (("x", n), ("y", m), ("z", size))]
+    module = relay.IRModule.from_expr(relay.Function(params, relay.exp(params[2])))
+    x, y = np.ones(rows, np.float32), np.ones(others, np.float32)
+    for executor in ("graph", "vm"):
+        program = relay.compile(module, executor=executor)
+        assert np.asarray(program(x=x, y=y, z=np.ones(expected, np.float32))).shape == (expected,)
+        with pytest.raises(relay.CompileError, match="R0601"):
+            program(x=x, y=y, z=np.ones(expected + 1, np.float32))

@@ -101,7 +101,7 @@ class PartialEvaluator {
     return function(f->params, out.around(result), f->result_type, f->type_params, f->attrs, f->span);
   }
 
-  bool knows_more_sizes = false;        // a function with sizes `?` is unfolded
+  bool knows_more_sizes = false;        // a function or a variable with sizes `?` is replaced
   bool abandoned = false;               // a program too deep to be copied out of a generic function
   std::map<std::string, int64_t> left;  // calls that were not unfolded for lack of fuel, by function
 
@@ -260,6 +260,7 @@ class PartialEvaluator {
   Partial body(const Expr& e, Env env, Lets& out) {
     const Scope s = scope_of(e);
     for (const Binding& b : s.bindings) {
+      knows_more_sizes |= forgets_sizes(*b.var, b.value);
       Partial p = value(b.value, b.var, env, out);
       env->values[b.var.get()] = std::move(p);
     }
