@@ -114,6 +114,30 @@ def _iq4_nl(b) -> Parts:
     return _CURVE[_nibbles(b[:, 2:])], _half(b, 0), None
 
 
+def _iq4_xs(b) -> Parts:
+    low = np.stack([b[:, 4:8] & 15, b[:, 4:8] >> 4], axis=2).reshape(-1, 8)
+    high = b[:, 2:4].copy().view("<u2") >> np.arange(0, 16, 2, dtype=np.uint16) & 3
+    scales = (low | high.astype(np.uint8) << 4).astype(np.int8) - 32
+    numbers = _CURVE[_nibbles(b[:, 8:].reshape(-1, 16))].reshape(-1, 256)
+    return numbers, scales * _half(b, 0), None
+
+
+def _digits(data: np.ndarray, count: int) -> np.ndarray:
+    """Returns digits of base 3 of all bytes: the first one of each byte, then the next. A byte is 256/243 of a number
+    of five digits, rounded up."""
+    shifted = data[:, None] * np.array([1, 3, 9, 27, 81][:count], np.uint8).reshape(1, -1, 1)
+    return (shifted.astype(np.uint16) * 3 >> 8).astype(np.int8).reshape(len(data), -1)
+
+
+def _tq1_0(b) -> Parts:
+    digits = [_digits(b[:, :32], 5), _digits(b[:, 32:48], 5), _digits(b[:, 48:52], 4)]
+    return np.concatenate(digits, axis=1) - np.int8(1), _half(b, 52), None
+
+
+def _tq2_0(b) -> Parts:
+    return _two_bits(b[:, :64]).astype(np.int8) - np.int8(1), _half(b, 64), None
+
+
 _E2M1_DOUBLED = np.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], np.int8)
 
 
@@ -126,7 +150,8 @@ class BlockType:
     """A type: its name, the elements and the bytes of a block.
 
     parts: the reader of its blocks; None for floats, and for types that cannot be read.
-    integers: the type of the integers in a compiled model: "int8", or "int4", "uint4" or "uint2" in packed form.
+    integers: the type of the integers in a compiled model: "int8", or "int4", "uint4", "int2" or "uint2" in packed
+        form.
     floats: the type of its elements if they are floats.
     """
 
@@ -170,7 +195,7 @@ BLOCKS = {
     20: BlockType("IQ4_NL", 32, 18, _iq4_nl, "int8"),
     21: BlockType("IQ3_S", 256, 110),
     22: BlockType("IQ2_S", 256, 82),
-    23: BlockType("IQ4_XS", 256, 136),
+    23: BlockType("IQ4_XS", 256, 136, _iq4_xs, "int8"),
     24: BlockType("I8", 1, 1),
     25: BlockType("I16", 1, 2),
     26: BlockType("I32", 1, 4),
@@ -178,8 +203,8 @@ BLOCKS = {
     28: _floats("F64", "<f8"),
     29: BlockType("IQ1_M", 256, 56),
     30: _floats("BF16", ml_dtypes.bfloat16),
-    34: BlockType("TQ1_0", 256, 54),
-    35: BlockType("TQ2_0", 256, 66),
+    34: BlockType("TQ1_0", 256, 54, _tq1_0, "int2"),
+    35: BlockType("TQ2_0", 256, 66, _tq2_0, "int4"),
     39: BlockType("MXFP4", 32, 17, _mxfp4, "int8"),
 }
 
@@ -220,7 +245,7 @@ class Matrix:
     minima: np.ndarray | None = None
 
 
-_IN_A_BYTE = {"int8": 1, "int4": 2, "uint4": 2, "uint2": 4}
+_IN_A_BYTE = {"int8": 1, "int4": 2, "uint4": 2, "int2": 4, "uint2": 4}
 
 
 def packed(numbers: np.ndarray, integers: str) -> np.ndarray:

@@ -23,7 +23,8 @@ SHAPES = {
 NORMS = ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")
 # The places of the float16 factors in a block, in bytes.
 FACTORS = {"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
-           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "MXFP4": []}  # fmt: skip
+           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64],
+           "MXFP4": []}  # fmt: skip
 FLOATS = {"F16": np.float16, "BF16": ml_dtypes.bfloat16, "F64": np.float64}
 
 
@@ -34,7 +35,8 @@ def rows_of(name, shape, draw):
     block = next(block for block in BLOCKS.values() if block.name == name)
     made = draw.integers(0, 256, (shape[0] * shape[1] // block.elements, block.bytes), np.uint8)
     for at in FACTORS[name]:
-        factors = draw.uniform(0.0001, 0.001, (len(made), 1)).astype(np.float16)
+        ternary = 50 if name.startswith("TQ") else 1
+        factors = (ternary * draw.uniform(0.0001, 0.001, (len(made), 1))).astype(np.float16)
         made[:, at : at + 2] = factors.view(np.uint8)
     if name == "MXFP4":
         made[:, 0] = draw.integers(118, 123, len(made))

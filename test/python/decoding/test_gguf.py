@@ -40,6 +40,7 @@ CHECKSUMS = {
     "Q5_0": 0x23272f22, "Q5_1": 0x4f5828a9, "Q8_0": 0x490353e5, "Q2_K": 0xc6bbb00f,
     "Q3_K": 0x83338e73, "Q4_K": 0xfbf9e3eb, "Q5_K": 0x5e7b5e4e, "Q6_K": 0x9699e296,
     "IQ4_NL": 0xe82acc29, "BF16": 0xba76a1c7, "MXFP4": 0xb51c2ced,
+    "IQ4_XS": 0xe8676ab2, "TQ1_0": 0xa2187a60, "TQ2_0": 0x9a56f342,
 }  # fmt: skip
 
 
@@ -73,8 +74,8 @@ def random_blocks(block):
 
 
 def test_a_type_without_a_decoder_is_named_with_its_place(tmp_path):
-    for code, said in ((23, "23, IQ4_XS"), (999, "999, which is unknown")):
-        path = written(tmp_path / "m.gguf", tensors={"blk.0.ffn_up.weight": (code, (2, 256), b"\0" * 272)})
+    for code, said in ((22, "22, IQ2_S"), (999, "999, which is unknown")):
+        path = written(tmp_path / "m.gguf", tensors={"blk.0.ffn_up.weight": (code, (2, 256), b"\0" * 164)})
         with pytest.raises(
             relay.InputError, match=rf"byte \d+: tensor `blk.0.ffn_up.weight` has blocks of type {said}"
         ):

@@ -1,6 +1,5 @@
 """Quantised programs: a trained network on real pictures, programs with control flow, plans, and refusals."""
 
-import functools
 import json
 import re
 import sys
@@ -8,61 +7,14 @@ import sys
 import numpy as np
 import pytest
 import relay.train as train
+from faces_network import accuracy, network, operators
 from programs import EXAMPLES, cli, fails, needs_program
-from real_data import digits, faces
+from real_data import digits
 from relay.data.values import Data
 
 import relay
 
 QUIET = {"keep_float": "never", "seconds": 0}
-
-
-def scores(p, x):
-    """Two convolutions, of which the second adds its input, and a dense layer."""
-    nn = relay.nn
-    x = nn.relu(nn.bias_add(nn.conv2d(x, p["first"]["weight"], padding=[1, 1], strides=[2, 2]), p["first"]["bias"]))
-    y = nn.bias_add(nn.conv2d(x, p["second"]["weight"], padding=[1, 1]), p["second"]["bias"])
-    x = nn.max_pool2d(nn.relu(relay.add(x, y)), pool_size=[3, 3], strides=[3, 3])
-    return nn.bias_add(nn.dense(nn.batch_flatten(x), p["last"]["weight"]), p["last"]["bias"])
-
-
-def loss(p, x, y):
-    return relay.nn.nll_loss(relay.nn.log_softmax(scores(p, x)), y, relay.ones(shape=[2], dtype="float32"))
-
-
-@functools.cache
-def network():
-    """A classifier of faces (LFW): the module for one picture, and 50 pictures that it has not seen, with labels."""
-    x, y = faces()
-    x = x[:, None]
-    rng = np.random.default_rng(0)
-
-    def layer(*shape):
-        limit = np.prod(shape[1:]) ** -0.5
-        return {"weight": rng.uniform(-limit, limit, shape).astype("float32"), "bias": np.zeros(shape[0], "float32")}
-
-    start = {"first": layer(16, 1, 3, 3), "second": layer(16, 16, 3, 3), "last": layer(2, 16 * 4 * 4)}
-    step = train.Step(loss, start, {"x": (25, 1, 25, 25), "y": ((25,), "int64")}, train.AdamW(3e-3))
-    for _ in range(12):
-        for i in range(0, 150, 25):
-            step(x[i : i + 25], y[i : i + 25])
-    weights = {name: {k: relay.const(np.array(v)) for k, v in one.items()} for name, one in step.params.items()}
-    data = relay.var("x", shape=(1, 1, 25, 25))
-    module = relay.IRModule({"main": relay.Function([data], scores(weights, data))})
-    return module, x[:150, None], x[150:, None], y[150:]
-
-
-def accuracy(module):
-    model, (_, _, pictures, labels) = relay.compile(module), network()
-    return np.mean([model(x).argmax() == label for x, label in zip(pictures, labels, strict=True)])
-
-
-def operators(module):
-    found = []
-    relay.analysis.post_order_visit(
-        module["main"], lambda e: found.append(e.op.name) if isinstance(e, relay.Call) else None
-    )
-    return found
 
 
 # --- a trained network ------------------------------------------------------------------------------------------------
@@ -403,78 +355,6 @@ def test_wrong_arguments():
             relay.quantize(module, [np.ones((2, 3), "float32")], **how)
 
 
-# --- TVM's names ------------------------------------------------------------------------------------------------------
-def test_names_of_tvm():
-    module, seen, *_ = network()
-    default = relay.quantize.quantize(module)
-    assert operators(default).count("qnn.conv2d") == 1 and "nn.dense" in operators(default)  # skips what TVM skips
-    with relay.quantize.qconfig(skip_conv_layers=[], skip_dense_layer=False, calibrate_mode="kl_divergence") as config:
-        assert relay.quantize.current_qconfig() is config
-        made = relay.quantize.quantize(module, dataset=[{"x": x} for x in seen[:20]])
-    assert relay.quantize.current_qconfig().calibrate_mode == "global_scale"
-    assert operators(made).count("qnn.conv2d") == 2 and "qnn.dense" in operators(made)
-    assert accuracy(made) >= accuracy(module) - 0.04
-    with relay.quantize.qconfig(do_simulation=True):
-        assert "nn.conv2d" in operators(relay.quantize.quantize(module))
-    with (
-        relay.quantize.qconfig(calibrate_mode="percentile"),
-        pytest.raises(relay.CompileError, match="needs a dataset"),
-    ):
-        relay.quantize.quantize(module)
-    for setting, message in [
-        ({"nbit_activation": 16}, "sums of products are int32"),
-        ({"rounding": "TONEAREST"}, "UPWARD"),
-        ({"nbit": 8}, "no setting 'nbit'"),
-    ]:
-        with pytest.raises(relay.CompileError, match=message):
-            relay.quantize.qconfig(**setting)
-
-
-@pytest.mark.parametrize("mode", ["global_scale", "maximum", "kl_divergence"])
-def test_stages_of_tvm(mode):
-    """Annotated, calibrated and realised: the float program of each stage, and the integers of the last one."""
-    module, seen, *_ = network()
-    with relay.quantize.qconfig(skip_conv_layers=[], skip_dense_layer=False, calibrate_mode=mode, global_scale=2.0):
-        annotated = relay.quantize.annotate()(relay.quantize.prerequisite_optimize(module))
-        calibrate = relay.quantize.calibrate([{"x": x} for x in seen[:20]])
-        calibrated = relay.transform.module_pass(calibrate, opt_level=1, name="QuantizeCalibrate")(annotated)
-        realized = relay.quantize.realize()(calibrated)
-    name = "relay.op.annotation.simulated_quantize"
-    assert operators(annotated).count(name) == operators(calibrated).count(name) >= 6
-    assert {"nn.conv2d", "nn.dense"} <= set(operators(calibrated))
-    assert operators(realized).count("qnn.conv2d") == 2 and "qnn.dense" in operators(realized)
-    assert name not in operators(realized) and "nn.conv2d" not in operators(realized)
-    models = [relay.compile(one) for one in (module, annotated, calibrated, realized)]
-    floats, wide, simulated, integers = (np.concatenate([model(x) for x in seen[:20]]) for model in models)
-    errors = [np.sqrt(np.mean((a - b) ** 2) / np.mean(b**2)) for a, b in ((simulated, floats), (integers, simulated))]
-    print(mode, errors)
-    # 8 bits with one scale for each weight; global_scale is not the range of the data. Integers round sums elsewhere.
-    assert 0 < errors[0] < (0.15 if mode == "global_scale" else 0.06) and errors[1] < 0.5 * errors[0] + 1e-3
-    assert (mode == "global_scale") == np.array_equal(wide, simulated)
-
-
-def test_stages_of_tvm_refuse_variable_scales():
-    x, scale = relay.var("x", shape=(2, 3)), relay.var("scale", shape=())
-    one = relay.const(1.0)
-    call = relay.op.relay.op.annotation.simulated_quantize(x, scale, one, one, kind=1)
-    with pytest.raises(relay.CompileError, match="that is not a constant"):
-        relay.quantize.realize()(relay.IRModule({"main": relay.Function([x, scale], call)}))
-
-
-def test_sums_in_pairs_of_sixteen_bits():
-    """Weights of seven bits: no sum of two products with bytes needs more than 16 bits."""
-    module, seen, *_ = network()
-    with relay.quantize.qconfig(skip_conv_layers=[], nbit_activation=16, dtype_activation="int16"):
-        made = relay.quantize.quantize(module)
-    weights = []
-    relay.analysis.post_order_visit(
-        made["main"], lambda e: weights.append(e.data.numpy()) if isinstance(e, relay.Constant) else None
-    )
-    weights = [w for w in weights if w.dtype == np.int8 and w.ndim == 4]
-    assert len(weights) == 2 and all(abs(w).max() == 63 for w in weights)
-    assert accuracy(made) >= accuracy(module) - 0.06
-
-
 def test_products_of_matrices():
     """nn.matmul and nn.batch_matmul with constant matrices; products of two values stay float."""
     rng = np.random.default_rng(3)
@@ -512,16 +392,6 @@ def test_concatenations():
     for level in (0, 3):
         before, after = relay.compile(module)(data[7]), relay.compile(made.module, opt_level=level)(data[7])
         assert np.sqrt(np.mean((before - after) ** 2) / np.mean(before**2)) < 0.03, level
-
-
-def test_prerequisite_optimize_binds_and_folds():
-    x = relay.var("x", shape=(1, 2, 4, 4))
-    w = relay.var("w", shape=(3, 2, 1, 1))
-    ones = relay.const(np.ones(3, "float32"))
-    body = relay.nn.batch_norm(relay.nn.conv2d(x, w), ones, ones, ones, ones)[0]
-    module = relay.IRModule({"main": relay.Function([x, w], body)})
-    made = relay.quantize.prerequisite_optimize(module, {"w": np.ones((3, 2, 1, 1), "float32")})
-    assert len(made["main"].params) == 1 and "nn.batch_norm" not in operators(made)
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
