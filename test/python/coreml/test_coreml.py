@@ -418,3 +418,13 @@ def test_wrong_entries_of_weights(tmp_path):
         path = package(tmp_path / f"{number}.mlpackage", content, file)
         with pytest.raises(relay.CompileError):
             import_file(str(path))
+
+
+@pytest.mark.parametrize("is_bottom", [False, True])
+def test_a_number_of_largest_elements_that_is_an_input(is_bottom):
+    content = network(layer("topK", "top", ["x", "k"], ["values", "places"], [(1, -1), (3, is_bottom)]))
+    x = np.float32([[3, 1, 4, 7, 5], [9, 2, 6, -5, 0]])
+    made = model(500, content, [array("x", 2, 5), array("k", 1)], [array("values"), array("places")])
+    values, places = run(made, x, np.float32([3]))
+    wanted = np.argsort(x if is_bottom else -x, axis=1)[:, :3]
+    assert np.array_equal(places, wanted) and np.array_equal(values, np.take_along_axis(x, wanted, 1))

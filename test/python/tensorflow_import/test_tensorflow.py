@@ -317,3 +317,12 @@ def test_names_of_nodes_are_the_provenance_of_calls():
     places = []
     relay.analysis.post_order_visit(module["main"], lambda one: places.append(str(one.span)) if one.span else None)
     assert any("MatMul 'product'" in one for one in places) and any("Relu 'y'" in one for one in places)
+
+
+def test_a_number_of_largest_elements_that_is_an_input():
+    top = node("top", "TopKV2", "x", "k", T=FLOAT, index_type=Type("int32"))
+    module = imported(graph([placeholder("x", 2, 5), placeholder("k", dtype="int32"), top]), outputs=["top:0", "top:1"])
+    x = np.float32([[3, 1, 4, 7, 5], [9, 2, 6, -5, 0]])
+    values, places = run(module, x, np.int32(3))
+    wanted = np.argsort(-x, axis=1)[:, :3]
+    assert np.array_equal(places, wanted) and np.array_equal(values, np.take_along_axis(x, wanted, 1))

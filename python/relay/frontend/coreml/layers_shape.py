@@ -367,8 +367,8 @@ def scatter_along_axis(c: Layer):
 def top_k(c: Layer):
     axis = _axis(c)
     if len(c.inputs) > 1 and c.importer.folded(c.input(1)) is None:
-        made = op.dyn.topk(c.x, op.reshape(op.cast(c.input(1), "int64"), [1]), axis=axis, ret_type="both",
-                           is_ascend=c.p.useBottomK, dtype="int32")  # fmt: skip
+        computed = op.reshape(op.cast(c.input(1), "int64"), [1])
+        made = op.topk(c.x, k=computed, axis=axis, ret_type="both", is_ascend=c.p.useBottomK, dtype="int32")
         return [made[0], op.cast(made[1], "float32")]
     count = int(c.elements(1, "`K`").reshape(-1)[0]) if len(c.inputs) > 1 else c.p.K
     if not 1 <= count <= c.size(axis, "`K`"):

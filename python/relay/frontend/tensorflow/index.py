@@ -78,7 +78,8 @@ def top_k(c: Conversion):
     count = c.known(1) if c.has(1) else np.asarray(c("k"))
     dtype = c("index_type", "int32")
     if count is None or isinstance(count.reshape(-1)[0], Dim):
-        made = op.dyn.topk(c.x, op.reshape(cast(c.y, "int64"), newshape=[1]), axis=-1, ret_type="both", dtype=dtype)
+        computed = op.reshape(cast(c.y, "int64"), newshape=[1])
+        made = op.topk(c.x, k=computed, axis=-1, ret_type="both", dtype=dtype)
         return [made[0], made[1]]
     made = op.topk(c.x, k=int(count.reshape(-1)[0]), axis=-1, ret_type="both", is_ascend=False, dtype=dtype)
     return [made[0], made[1]]
