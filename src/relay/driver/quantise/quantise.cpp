@@ -509,9 +509,8 @@ LayerReport Quantiser::report_of(const Layer& layer) const {
     const std::optional<transform::OperandForm> form = layer.integer ? form_of(layer, k) : std::nullopt;
     const int64_t summed = layer.summed_axis(k);
     if (!form || !form->stored_only || summed < 0) continue;
-    const transform::StoredSize stored = transform::stored_size(weight, *form, summed);
-    out.integer_bytes += stored.bytes - weight.elements();
-    if (samples_.empty()) out.error = stored.error;  // of the weight
+    out.integer_bytes += transform::stored_bytes(weight, *form, summed) - weight.elements();
+    if (samples_.empty()) out.error = transform::stored_error(weight, *form, summed);  // of the weight
   }
   return out;
 }

@@ -47,11 +47,8 @@ ir::Expr stored_weight(const Tensor& weight, const OperandForm& form, int64_t su
 ir::Expr stored_rows(const ir::Expr& stored, const ir::Call& take);
 // The memory of a stored weight with its scales, and the root of its mean squared difference to the weight, relative to
 // the weight.
-struct StoredSize {
-  int64_t bytes = 0;
-  double error = 0;
-};
-StoredSize stored_size(const Tensor& weight, const OperandForm& form, int64_t summed);
+int64_t stored_bytes(const Tensor& weight, const OperandForm& form, int64_t summed);
+double stored_error(const Tensor& weight, const OperandForm& form, int64_t summed);
 
 // A weight as integers: the dequantised constant. Elements are finite. With a compensation the weight has rank 2 and is
 // summed along the other axis than `axis`.

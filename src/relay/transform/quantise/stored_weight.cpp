@@ -27,13 +27,18 @@ size_t position(const Shape& shape, int64_t summed, int64_t outer, int64_t inner
   return static_cast<size_t>(summed == 1 ? outer * shape[1] + inner : inner * shape[1] + outer);
 }
 
+// Neighbours of a row of this length that share a scale; at least 1.
+int64_t group_of(const OperandForm& form, int64_t row) {
+  return std::max<int64_t>(form.group > 0 ? std::gcd(row, static_cast<int64_t>(form.group)) : row, 1);
+}
+
 Stored stored(const Tensor& weight, const OperandForm& form, int64_t summed) {
   const Shape& shape = weight.shape();
   const std::span<const float> values = weight.span<float>();
   Stored out;
   out.row = shape[static_cast<size_t>(summed)];
-  out.group = form.group > 0 ? std::gcd(out.row, static_cast<int64_t>(form.group)) : out.row;
-  const int64_t rows = shape[static_cast<size_t>(1 - summed)], groups = out.row / std::max<int64_t>(out.group, 1);
+  out.group = group_of(form, out.row);
+  const int64_t rows = shape[static_cast<size_t>(1 - summed)], groups = out.row / out.group;
   const double least = -std::ldexp(1.0, form.bits - 1), most = -least - 1;
   out.integers.resize(values.size());
   const Shape of_scales = summed == 1 ? Shape{rows, groups} : Shape{groups, rows};
@@ -116,11 +121,15 @@ Expr stored_rows(const Expr& stored, const Call& take) {
   return op::make("qnn.dequantize", {numbers, rows(scale), dequantize.args[2]}, {{"block", length}}, take.span);
 }
 
-StoredSize stored_size(const Tensor& weight, const OperandForm& form, int64_t summed) {
-  const Stored s = stored(weight, form, summed);
+int64_t stored_bytes(const Tensor& weight, const OperandForm& form, int64_t summed) {
   const int64_t per = form.bits == 4 || form.bits == 2 ? 8 / form.bits : 1;
   const int64_t rows = weight.shape()[static_cast<size_t>(1 - summed)];
-  return {rows * ((s.row + per - 1) / per) + static_cast<int64_t>(s.scale.bytes()), s.error};
+  const int64_t row = weight.shape()[static_cast<size_t>(summed)], groups = row / group_of(form, row);
+  return rows * ((row + per - 1) / per + groups * DType::float32().bytes());
+}
+
+double stored_error(const Tensor& weight, const OperandForm& form, int64_t summed) {
+  return stored(weight, form, summed).error;
 }
 
 }  // namespace relay::transform
