@@ -251,6 +251,7 @@ def refused(text, weights, *said):
         ('layer { name: "a" type: "ReLU" bottom: "x" top: { } }', WEIGHTS, ["`top` of layer 0", "not a text"]),
         (NEW.replace("dim: 4", "dim: -4"), WEIGHTS, ["the input shape [2, -4]"]),
         (b"\0\1\2", WEIGHTS, ["not a text: byte 0 is zero"]),
+        (b'"\xed" layer { }', WEIGHTS, ["line 1: a field is expected"]),
         (NEW, caffemodel(WEIGHTS)[:-3], ["damaged at byte", "are left"]),
         (NEW, b"\x07" + caffemodel(WEIGHTS), ["damaged at byte 0"]),
         (NEW, b"PK\x03\x04 a zip file", ["<weights>"]),

@@ -65,7 +65,7 @@ class _Text:
         made: Fields = {}
         while True:
             kind, word = self.take()
-            if word.decode() == closing:
+            if word == closing.encode():
                 return made
             if word in (b",", b";"):
                 continue
