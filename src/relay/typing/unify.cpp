@@ -306,8 +306,9 @@ Type Unifier::unify(const Type& left, const Type& right, Budget& budget) {
   }
   --budget.depth;
   // The type of a hole agrees with all types that it was unified with: a list of (2, 3) and of (?, 3) is one of (?, 3).
+  // But a value keeps its sizes where a `?` is expected.
   if (result && result != a && loses_size(a, result)) widen(left, result);
-  if (result && result != b && loses_size(b, result)) widen(right, result);
+  if (symmetric_ && result && result != b && loses_size(b, result)) widen(right, result);
   return result;
 }
 
