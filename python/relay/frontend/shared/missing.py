@@ -24,7 +24,7 @@ class StandIns:
         kind, place: the node's kind, and the node as messages name it. Raises the reason if a size is unknown, or if
         the zeros of this import are too many.
         """
-        count = math.prod(shape) if all(type(one) is int and one >= 0 for one in shape) else MOST_ZEROS + 1
+        count = math.prod(shape) if all(isinstance(one, int) and one >= 0 for one in shape) else MOST_ZEROS + 1
         if count > self._left:
             raise reason
         self._left -= count
