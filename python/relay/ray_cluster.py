@@ -17,7 +17,8 @@ _STARTS = 3  # attempts to start a local cluster
 
 
 def connect(address: str, cores: int, option: str) -> None:
-    """Connects this process to the cluster at HOST:PORT; "local" starts one on this machine, with so many cores."""
+    """Connects this process to the cluster at HOST:PORT. The address "local" starts a cluster of `cores` cores on this
+    machine."""
     if importlib.util.find_spec("ray") is None:
         raise bad_option(f"{option} needs Ray, which is not installed", f"pip install ray, or leave {option} out")
     import ray

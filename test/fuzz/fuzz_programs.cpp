@@ -5,8 +5,8 @@
 //
 // Checks for each program: its text parses to the same program and prints as the same text; all types can be inferred;
 // every executor in the list below computes the same value; its gradient, if its result is tensors, agrees with finite
-// differences, also after and before other passes; a random edit is either refused with diagnostics or typed, and never crashes. At the end, every pair of
-// node kinds that the language allows (a node and its child) must have occurred.
+// differences, also after and before other passes; a random edit is either refused with diagnostics or typed, and never
+// crashes. At the end, every pair of node kinds that the language allows (a node and its child) must have occurred.
 #include <cmath>
 #include <cstdio>
 #include <random>
