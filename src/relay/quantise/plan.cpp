@@ -257,8 +257,7 @@ LayerChoice choice_for(const Plan& plan, const transform::Layer& layer) {
   // Only products of matrices pack their weights. Others store whole bytes: fewer bits would lose accuracy for nothing.
   const auto in_bytes = [&](size_t operand) { return layer.summed_axis(operand) < 0; };
   if (out.weights_only && std::any_of(layer.weights.begin(), layer.weights.end(), in_bytes)) out.weight_bits = 8;
-  constexpr size_t weight_operand = 1;
-  if (layer.summed_axis(weight_operand) < 0) out.smooth = 0, out.compensate = false;
+  if (layer.summed_axis(transform::weight_operand) < 0) out.smooth = 0, out.compensate = false;
   constexpr int few_bits = 4, small_group = 32;
   if (out.group == group_unset) out.group = out.weight_bits <= few_bits ? small_group : 0;
   return out;

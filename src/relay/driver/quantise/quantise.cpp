@@ -14,7 +14,9 @@
 
 namespace relay::driver {
 
+using transform::data_operand;
 using transform::Layer;
+using transform::weight_operand;
 using Layers = std::vector<Layer>;
 using Names = std::set<std::string>;
 
@@ -95,7 +97,7 @@ class Quantiser {
   // Null if errors are not compensated.
   const transform::Compensation* compensation_for(const Layer& layer, size_t operand) const {
     const auto found = compensation_of_.find(layer.name);
-    return operand == 1 && found != compensation_of_.end() ? found->second : nullptr;
+    return operand == weight_operand && found != compensation_of_.end() ? found->second : nullptr;
   }
   Result<ir::Module> annotated(const Layers& layers) const;
   Result<ir::Module> integer_module(const Layers& layers) const;
@@ -160,7 +162,6 @@ Status Quantiser::check_layers() {
 }
 
 // --- calibration -----------------------------------------------------------------------------------------------------
-static constexpr size_t data_operand = 0, weight_operand = 1;
 
 // Layers read the same data after the change, and have the same names.
 Status Quantiser::smooth() {

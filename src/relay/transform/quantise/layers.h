@@ -14,6 +14,9 @@
 
 namespace relay::transform {
 
+// The operands of a layer with a weight.
+constexpr size_t data_operand = 0, weight_operand = 1;
+
 struct Layer {
   std::string name;      // unique in the module: function, operator, and number of its calls before this one
   std::string function;  // that contains it

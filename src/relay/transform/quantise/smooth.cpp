@@ -10,8 +10,6 @@ namespace relay::transform {
 
 using namespace ir;
 
-static constexpr size_t weight_operand = 1;
-
 std::vector<double> weight_magnitudes(const Layer& layer) {
   const Tensor& weight = as<Constant>(layer.operands[weight_operand])->value;
   const int64_t summed = layer.summed_axis(weight_operand), columns = weight.shape()[1];
