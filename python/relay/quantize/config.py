@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from ..errors import wrong_input
 
 _FIXED = {  # the only value, and the reason
-    "dtype_input": ("int8", "values are stored as int8"),
     "dtype_weight": ("int8", "weights are stored as int8"),
     "rounding": ("UPWARD", "relay.qnn.requantize(rounding=...) rounds otherwise where a program calls it"),
     "partition_conversions": ("disabled", "the program keeps its float inputs and results"),
@@ -31,6 +30,7 @@ class QConfig:
     two, since requantisation multiplies by a fixed-point number.
     round_for_shift, calibrate_chunk_by: accepted without effect. There are no shifts to round, and the values of a run
     are counted at once, in bounded memory.
+    nbit_input, dtype_input: up to 16 bits with "int16".
     nbit_activation, dtype_activation: 16 and "int16" give weights at most 7 bits. Where a processor adds products in
         pairs in 16 bits, and the pairs in 32, nothing overflows then. Results are those of int32.
     skip_conv_layers: numbers of convolutions in the order in which their functions compute them.
@@ -64,9 +64,14 @@ class QConfig:
                 f"{self.nbit_activation!r} and {self.dtype_activation!r}",
                 "leave both out: sums of products are int32",
             )
-        for name in ("nbit_input", "nbit_weight"):
-            if not 2 <= getattr(self, name) <= 8:
-                raise wrong_input(f"{name} must be 2 to 8, but is {getattr(self, name)}", "integers have 8 bits")
+        if self.dtype_input not in ("int8", "int16"):
+            raise wrong_input(f"dtype_input must be 'int8' or 'int16', but is {self.dtype_input!r}", "use 'int8'")
+        for name, most in (("nbit_input", int(self.dtype_input[3:])), ("nbit_weight", 8)):
+            if not 2 <= getattr(self, name) <= most:
+                raise wrong_input(
+                    f"{name} must be 2 to {most}, but is {getattr(self, name)}",
+                    f"integers of {self.dtype_input if name == 'nbit_input' else self.dtype_weight} have {most} bits",
+                )
         if self.calibrate_mode not in _MODES:
             raise wrong_input(f"there is no calibrate_mode {self.calibrate_mode!r}", f"use {', '.join(_MODES)}")
         if self.weight_scale not in ("power2", "max"):

@@ -10,6 +10,8 @@ import re
 import sys
 
 from ..arguments import ArgumentParser
+from ..decoding.config import CACHES
+from ..decoding.narrowing import FORMS
 from ..errors import CompileError
 from . import Settings, serve
 
@@ -78,6 +80,17 @@ def _parser() -> ArgumentParser:
         shown = "none" if value is None else f"{value >> 20}M" if kind is _bytes else value
         flag = f"--{name.replace('_', '-')}"
         add(flag, type=kind, default=value, metavar=kind.__name__[1:].upper(), help=f"{help} (default: {shown})")
+    choices = {
+        "weights": (FORMS, "the form in which matrices of wider floats of language models are kept"),
+        "kv_cache": (CACHES, "the type in which language models keep keys and values"),
+        "precision": (
+            (default.precision, "int8_inputs"),
+            "int8_inputs rounds the inputs of products with weights of four bits",
+        ),
+    }
+    for name, (values, help) in choices.items():
+        add(f"--{name.replace('_', '-')}", choices=values, default=getattr(default, name),
+            help=f"{help} (default: %(default)s)")  # fmt: skip
     add(
         "--size",
         action="append",

@@ -24,6 +24,8 @@ class Settings:
     sizes: sizes of variables of input shapes for the first run of a model.
     slots: answers of language models that are generated at the same time.
     max_tokens: of an answer. max_context: positions of prompt and answer, or None for the model's.
+    weights, kv_cache, precision: of language models, as in relay.generate: the form in which matrices of wider floats
+        are kept, the type of keys and values, and whether inputs of products are rounded.
     control: True to let clients load and unload models.
     """
 
@@ -42,4 +44,7 @@ class Settings:
     slots: int = len(os.sched_getaffinity(0))
     max_tokens: int = 1024
     max_context: int | None = None
+    weights: str = "as_stored"
+    kv_cache: str = "float32"
+    precision: str = "as_written"
     control: bool = False

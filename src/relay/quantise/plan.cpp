@@ -59,10 +59,10 @@ class Fields {
     read(field, &value, &Json::is_string, "a text");
     if (value) *out = *value;
   }
-  void read_bits(const char* field, std::optional<int>* out) {
-    read(field, out, &Json::is_number_integer, "a number of bits, 2 to 8");
-    if (*out && (**out < 2 || **out > 8))
-      refuse(format("'{}' must be 2 to 8, but is {}", field, **out), "the operators compute on integers of 8 bits");
+  void read_bits(const char* field, int most, const char* help, std::optional<int>* out) {
+    read(field, out, &Json::is_number_integer, "a number of bits");
+    if (*out && (**out < 2 || **out > most))
+      refuse(format("'{}' must be 2 to {}, but is {}", field, most, **out), help);
   }
   void read_group(std::optional<int>* out) {
     constexpr int least = 8, most = 1 << 16;
@@ -89,7 +89,8 @@ class Fields {
   }
   void read(Choice* out) {
     read("integer", &out->integer, &Json::is_boolean, "true or false");
-    read_bits("bits", &out->bits), read_bits("weight_bits", &out->weight_bits);
+    read_bits("bits", most_bits, "values are stored as integers of 8 or 16 bits", &out->bits);
+    read_bits("weight_bits", most_weight_bits, "weights are stored as integers of 8 bits at most", &out->weight_bits);
     read("symmetric", &out->symmetric, &Json::is_boolean, "true or false");
     read("per_channel", &out->per_channel, &Json::is_boolean, "true or false");
     read("weights_only", &out->weights_only, &Json::is_boolean, "true or false");

@@ -17,10 +17,12 @@
 
 namespace relay::quantise {
 
+constexpr int most_bits = 16, most_weight_bits = 8;
+
 // Unset fields follow the level above.
 struct Choice {
   std::optional<bool> integer{};
-  std::optional<int> bits{}, weight_bits{};  // 2 to 8
+  std::optional<int> bits{}, weight_bits{};  // 2 to most_bits, 2 to most_weight_bits
   std::optional<bool> symmetric{};           // of values that are computed; weights always are
   std::optional<bool> per_channel{};         // a scale for each output channel of a weight
   std::optional<bool> weights_only{};        // computes in floats, and stores weights as integers

@@ -64,6 +64,20 @@ def test_stages_of_tvm_refuse_variable_scales():
         relay.quantize.realize()(relay.IRModule({"main": relay.Function([x, scale], call)}))
 
 
+def test_values_of_sixteen_bits():
+    module, seen, *_ = network()
+    samples = [{"x": one} for one in seen[:20]]
+    errors = []
+    for how in ({}, {"nbit_input": 16, "dtype_input": "int16"}):
+        with relay.quantize.qconfig(skip_conv_layers=[], calibrate_mode="maximum", skip_dense_layer=False, **how):
+            made = relay.compile(relay.quantize.quantize(module, dataset=samples))
+        want = relay.compile(module)
+        errors.append(max(np.abs(made(x) - want(x)).max() for x in seen[:20]))
+    assert errors[1] < errors[0]  # most of both is that of the weights, which have eight bits
+    with pytest.raises(relay.CompileError, match="nbit_input must be 2 to 8, but is 12"):
+        relay.quantize.qconfig(nbit_input=12)
+
+
 def test_sums_in_pairs_of_sixteen_bits():
     """Weights of seven bits: no sum of two products with bytes needs more than 16 bits."""
     module, seen, *_ = network()

@@ -178,7 +178,8 @@ def test_a_plan_is_edited():
     [
         ({"rule": []}, "there is no part 'rule'"),
         ({"layers": {}}, "'layers' must be a list"),
-        ({"settings": {"bits": 9}}, "'bits' must be 2 to 8, but is 9"),
+        ({"settings": {"bits": 17}}, "'bits' must be 2 to 16, but is 17"),
+        ({"settings": {"weight_bits": 9}}, "'weight_bits' must be 2 to 8, but is 9"),
         ({"settings": {"calibration": "mean"}}, "there is no calibration 'mean'"),
         ({"rules": [{"layer": "*", "bit": 4}]}, "did you mean 'bits'"),
         ({"rules": [{"op": "nn.conv9d"}]}, "no layer matches layer '\\*' and op 'nn.conv9d'"),
@@ -346,7 +347,7 @@ def test_wrong_arguments():
         ({"max_drop": 0.1}, "add sensitivity=True"),
         ({"max_drop": 0.1, "sensitivity": True}, "needs labels"),
         ({"max_error": -0.1, "sensitivity": True}, "must be at least 0"),
-        ({"bits": 16}, "2 to 8"),
+        ({"bits": 17}, "2 to 16"),
         ({"labels": [1, 2]}, "2 labels for 1 samples"),
         ({"percentile": 20.0}, "above 50"),
         ({"bitts": 4}, "did you mean 'bits'"),

@@ -132,6 +132,15 @@ def test_streams_have_the_same_text(server, model):
     assert events[-1]["choices"][0] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "length"}
 
 
+def test_narrow_numbers(folder, model):
+    """The text of a model with weights, keys and values of 8 bits, which is another one than with those of 32."""
+    narrow = relay.decoding.Model(folder, weights="int8", kv_cache="int8", precision="int8_inputs")
+    text = "".join(narrow.stream("the cat", max_tokens=40))
+    assert text != "".join(model.stream("the cat", max_tokens=40))
+    with serving(folder, "--weights", "int8", "--kv-cache", "int8", "--precision", "int8_inputs") as server:
+        assert completed(server, max_tokens=40, **EXACT).json["choices"][0]["text"] == text
+
+
 def test_sampling_and_stop(server, model):
     how = {"temperature": 0.9, "top_p": 0.8, "seed": 5}
     texts = [completed(server, max_tokens=30, **how).json["choices"][0]["text"] for _ in range(2)]

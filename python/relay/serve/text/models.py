@@ -19,7 +19,13 @@ class TextModel:
 
     def __init__(self, name: str, path: str | Path, settings: Settings, metrics: Metrics):
         self.name = name
-        self.model = Model(path, threads=settings.threads * settings.workers)  # one run at a time
+        self.model = Model(
+            path,
+            threads=settings.threads * settings.workers,  # one run at a time
+            kv_cache=settings.kv_cache,
+            precision=settings.precision,
+            weights=settings.weights,
+        )
         self.created = int(time.time())
         self.context = min(self.model.config.context, settings.max_context or self.model.config.context)
         self.model.default_tokens = settings.max_tokens

@@ -153,12 +153,13 @@ static void add_settings(CLI::App& verb, QuantizeOptions& options) {
   verb.add_option("--percentile", options.percentile, "Percentage of values inside of the range (default: 99.99)")
       ->type_name("PERCENT")
       ->check(CLI::Range(50.001, 100.0));
-  verb.add_option("--bits", options.bits, "Bits of values that are computed (default: 8)")
+  verb.add_option("--bits", options.bits,
+                  "Bits of values that are computed (default: 8). More than 8 take 16 bits of memory")
       ->type_name("N")
-      ->check(CLI::Range(2, 8));
+      ->check(CLI::Range(2, quantise::most_bits));
   verb.add_option("--weight-bits", options.weight_bits, "Bits of weights (default: 8)")
       ->type_name("N")
-      ->check(CLI::Range(2, 8));
+      ->check(CLI::Range(2, quantise::most_weight_bits));
   verb.add_flag("--symmetric", options.symmetric, "Use zero points of 0 for values that are computed, too");
   verb.add_flag("--per-tensor", options.per_tensor, "Use one scale for a weight, instead of one for each channel");
   verb.add_flag("--weights-only", options.weights_only,

@@ -20,11 +20,14 @@ using transform::weight_operand;
 using Layers = std::vector<Layer>;
 using Names = std::set<std::string>;
 
+// Elements of constants that are computed at once, so that the report counts the bytes that an artifact has.
+static constexpr int64_t most_folded = int64_t{1} << 24;
+
 Result<ir::Module> prepare_quantisation(const ir::Module& module) {
   transform::PassContext context;
   context.options = {{"simplify_inference.norms", int64_t{0}},
                      {"simplify_expr.rounding", int64_t{0}},
-                     {"fold_constant.max_elements", int64_t{1} << 24}};
+                     {"fold_constant.max_elements", most_folded}};
   return transform::run_passes(
       module,
       {"remove_unused_functions", "infer_type", "expand_composites", "simplify_inference", "to_graph_normal_form",
@@ -91,8 +94,13 @@ class Quantiser {
   Status check_layers();
   Status smooth();
   Status calibrate();
+  void choose_bits();
   void choose_range(const Operand& operand, const quantise::Site& site);
   Result<std::unique_ptr<Observed>> observe(const Layers& layers, const std::vector<Operand>& operands);
+  int bits_of(const Layer& layer) const {
+    const auto found = bits_.find(layer.name);
+    return found != bits_.end() ? found->second : quantise::choice_for(options_.plan, layer).bits;
+  }
   std::optional<transform::OperandForm> form_of(const Layer& layer, size_t operand) const;
   // Null if errors are not compensated.
   const transform::Compensation* compensation_for(const Layer& layer, size_t operand) const {
@@ -118,7 +126,8 @@ class Quantiser {
   const QuantiseOptions& options_;
   ir::Module prepared_, named_;                 // named_: the layers have their names as places
   std::map<std::string, std::string> reasons_;  // of layers that stay float
-  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;              // by layer and operand
+  std::map<std::string, std::vector<std::optional<quantise::Range>>> ranges_;  // by layer and operand
+  std::map<std::string, int> bits_;  // of the values that layers with a weight read
   std::map<const ir::ExprNode*, std::unique_ptr<transform::Compensation>> compensations_;  // by data
   std::map<std::string, const transform::Compensation*> compensation_of_;                  // by layer
   std::map<std::string, double> errors_;                                                   // of single layers
@@ -139,6 +148,7 @@ Result<Quantised> Quantiser::run(const ir::Module& module) {
   RELAY_RETURN_IF_ERROR(check_layers());
   RELAY_RETURN_IF_ERROR(smooth());
   RELAY_RETURN_IF_ERROR(calibrate());
+  choose_bits();
   if (!samples_.empty()) RELAY_RETURN_IF_ERROR(measure_float());
   if (options_.sensitivity) RELAY_RETURN_IF_ERROR(measure_sensitivity());
   if (options_.seconds > 0 && !samples_.empty() && !options_.simulate) RELAY_RETURN_IF_ERROR(measure_layers());
@@ -312,6 +322,15 @@ Result<std::unique_ptr<Observed>> Quantiser::observe(const Layers& all, const st
   return out;
 }
 
+// Values of more than 8 bits have as many as int32 has room for in the sums of their products with the weight.
+void Quantiser::choose_bits() {
+  for (const Layer& layer : layers()) {
+    const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+    if (!layer.integer || choice.weights_only || !layer.is_weight(weight_operand)) continue;
+    bits_[layer.name] = transform::data_bits(layer, *form_of(layer, weight_operand), choice.bits, choice.symmetric);
+  }
+}
+
 // --- programs --------------------------------------------------------------------------------------------------------
 std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, size_t operand) const {
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
@@ -325,7 +344,7 @@ std::optional<transform::OperandForm> Quantiser::form_of(const Layer& layer, siz
   if (choice.weights_only) return std::nullopt;
   const quantise::Range range = *ranges_.at(layer.name).at(operand);
   return transform::OperandForm{
-      .bits = choice.bits, .symmetric = choice.symmetric, .least = range.least, .most = range.most};
+      .bits = bits_of(layer), .symmetric = choice.symmetric, .least = range.least, .most = range.most};
 }
 
 Result<ir::Module> Quantiser::annotated(const Layers& all) const {
@@ -349,7 +368,9 @@ Result<ir::Module> Quantiser::integer_module(const Layers& all) const {
   const bool stored = std::any_of(all.begin(), all.end(), [this](const Layer& layer) {
     return layer.integer && quantise::choice_for(options_.plan, layer).weights_only;
   });
-  context.options = {{"fake_quantization_to_integer.exact", int64_t{1}}, {"fold_constant.qnn", int64_t{!stored}}};
+  context.options = {{"fake_quantization_to_integer.exact", int64_t{1}},
+                     {"fold_constant.qnn", int64_t{!stored}},
+                     {"fold_constant.max_elements", most_folded}};
   return transform::run_passes(simulated, {"fake_quantization_to_integer", "fold_constant", "dead_code"}, context);
 }
 
@@ -493,6 +514,7 @@ Status Quantiser::exclude(std::vector<std::pair<double, std::string>> by_error) 
 LayerReport Quantiser::report_of(const Layer& layer) const {
   LayerReport out{.layer = layer.name, .op = layer.op, .place = place_text(layer.call->span), .integer = layer.integer};
   const quantise::LayerChoice choice = quantise::choice_for(options_.plan, layer);
+  out.bits = bits_of(layer);
   out.stores_only = layer.integer && (!layer.is_contraction() || choice.weights_only);
   if (!layer.integer) {
     const auto reason = reasons_.find(layer.name);
@@ -506,7 +528,8 @@ LayerReport Quantiser::report_of(const Layer& layer) const {
   for (const size_t k : layer.weights) {
     const Tensor& weight = ir::as<ir::Constant>(layer.operands[k])->value;
     out.float_bytes += static_cast<int64_t>(weight.bytes());
-    out.integer_bytes += layer.integer ? weight.elements() : static_cast<int64_t>(weight.bytes());
+    const int64_t bytes = out.bits > 8 ? 2 : 1;  // of a weight, as long as the values that it multiplies
+    out.integer_bytes += layer.integer ? bytes * weight.elements() : static_cast<int64_t>(weight.bytes());
     const std::optional<transform::OperandForm> form = layer.integer ? form_of(layer, k) : std::nullopt;
     const int64_t summed = layer.summed_axis(k);
     if (!form || !form->stored_only || summed < 0) continue;

@@ -35,7 +35,8 @@ static std::string last_line(const QuantiseReport& r) {
 
 static std::string computed_in(const LayerReport& layer) {
   if (!layer.integer) return format("float: {}", layer.reason);
-  return layer.stores_only ? "floats of integers" : "integers";
+  if (layer.stores_only) return "floats of integers";
+  return layer.bits == 8 ? "integers" : format("integers of {} bits", layer.bits);
 }
 
 // "most sensitive: a 0.30 %, b 0.10 %"; empty if it was not measured.
@@ -75,6 +76,7 @@ std::string json(const QuantiseReport& r) {
                       {"place", layer.place},
                       {"integer", layer.integer},
                       {"stores_only", layer.stores_only},
+                      {"bits", layer.bits},
                       {"reason", layer.reason},
                       {"float_us", maybe(layer.float_us)},
                       {"integer_us", maybe(layer.integer_us)},

@@ -13,6 +13,7 @@ struct LayerReport {
   std::string layer, op, place;
   bool integer = false;
   bool stores_only = false;                        // its operands are stored as integers, and computed in floats
+  int bits = 8;                                    // of the values that it reads
   std::string reason{};                            // why it stays float
   std::optional<double> float_us{}, integer_us{};  // of its kernels in a run, in microseconds; unset: not measured
   int64_t float_bytes = 0, integer_bytes = 0;      // of its weights

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "relay/ir/rewrite.h"
+#include "relay/transform/algebra/integer_sums.h"
 #include "relay/transform/attributes.h"
 
 namespace relay::transform {
@@ -233,6 +234,7 @@ Maybe add_constant(const FloatCall& f, size_t data, bool first_only) {
                            tensor_type(tensor_of(a.scale).shape, DType::int32())))
       return std::nullopt;
   }
+  if (f.exact && !fits_beside_sums(constant, a.scale, axis)) return std::nullopt;
   Exprs args = {quantised_constant(constant, a, axis), q->value};
   if (data == 0) std::swap(args[0], args[1]);
   Expr made = try_call(f.call.callee, std::move(args), {}, f.call.span);
@@ -302,6 +304,7 @@ Maybe bias_add(const FloatCall& f) {
   a.zero_point = zeros_for(a.scale);
   if (!f.args[1] && f.call.args[1]->kind != ExprKind::Constant) return std::nullopt;
   const Expr bias = f.args[1] ? dequantized(*f.args[1], f.call.span) : f.call.args[1];
+  if (f.exact && !fits_beside_sums(bias, a.scale, a.is_single() ? -1 : 0)) return std::nullopt;
   return of(try_call(f.call.callee, {q->value, quantised_constant(bias, a, a.is_single() ? -1 : 0)}, f.call.attrs,
                      f.call.span),
             q->one());
@@ -339,12 +342,15 @@ Maybe contraction(const FloatCall& f, const Quantized* w, std::string_view name,
   const Quantized* x = f.args[0];
   if (!is_single(x) || !is_quantised_once(w)) return std::nullopt;
   if (!w->one().is_single() && w->one().axis != weight_axis) return std::nullopt;
-  // Dot products take bytes; without a constant weight most are faster in floats.
-  if (f.exact && (x->one().dtype.bits > 8 || w->one().dtype.bits > 8 || !(is_weight(w->value) || multiplies_pairs(f))))
+  // Without a constant weight most products are faster in floats.
+  if (f.exact && (w->one().dtype.bits > 8 || !(is_weight(w->value) || multiplies_pairs(f)))) return std::nullopt;
+  const bool wide = x->one().dtype.bits > 8;
+  if (f.exact && wide && !has_exact_sums(x->value, x->one().zero_point, w->value, w->one().zero_point, weight_axis))
     return std::nullopt;
+  const Expr weight = f.exact && wide ? cast_to(w->value, x->one().dtype) : w->value;  // multiplied by numbers as long
   const bool dense = name == "qnn.dense" || name == "qnn.batch_matmul";
   Exprs args = {
-      x->value, w->value, x->one().scale, x->one().zero_point, w->one().scale, one_if_zero(w->one().zero_point)};
+      x->value, weight, x->one().scale, x->one().zero_point, w->one().scale, one_if_zero(w->one().zero_point)};
   op::AttrValues attrs = values_of(f.call);
   std::erase_if(attrs, [&](const auto& one) { return one.first == "out_dtype" || (dense && one.first == "units"); });
   attrs.push_back({"out_dtype", DType::int32()});
@@ -368,7 +374,7 @@ Maybe conv(const FloatCall& f) {
   const std::string out = attribute<std::string>(f.call, "out_layout", "");
   FloatCall g = f;
   Quantized x, w;
-  // Dot products take four channels at once: an image of three gets one more, whose weights are 0.
+  // Dot products take four channels at once, or two: an image of three gets one more, whose weights are 0.
   const size_t channels = data.find('C'), inputs = kernel.find('I');
   if (f.exact && is_single(f.args[0]) && is_quantised_once(f.args[1]) && is_weight(f.args[1]->value) &&
       as<Op>(f.call.callee)->name == "nn.conv2d" && data.size() == 4 && kernel.size() == 4 &&

@@ -54,6 +54,10 @@ double stored_error(const Tensor& weight, const OperandForm& form, int64_t summe
 // summed along the other axis than `axis`.
 ir::Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axis, const Span& span);
 
+// The bits of a layer's data with which int32 holds the sums of its products, if the weight has this form: at most
+// `wanted`, but at least 8 of them. `symmetric`: of the data.
+int data_bits(const Layer& layer, const OperandForm& weight, int wanted, bool symmetric);
+
 // Quantises the operands of integer layers in their forms; an operand without a form stays float. The result is
 // untyped. `tables`: the form of constants whose rows are taken (embeddings), which stay float if it is unset.
 ir::Module annotate(const ir::Module& module, const std::vector<Layer>& layers,

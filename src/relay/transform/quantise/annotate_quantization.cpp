@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <tuple>
 
 #include "relay/ir/call_of.h"
 #include "relay/ir/rewrite.h"
 #include "relay/op/registry.h"
+#include "relay/transform/algebra/integer_sums.h"
 #include "relay/transform/attributes.h"
 #include "relay/transform/pass.h"
 #include "relay/transform/quantise/annotate.h"
@@ -91,6 +91,18 @@ Expr quantised_weight(const Tensor& weight, const OperandForm& form, int64_t axi
                   {{"axis", several ? axis : int64_t{-1}}}, span);
 }
 
+int data_bits(const Layer& layer, const OperandForm& weight, int wanted, bool symmetric) {
+  constexpr int byte = 8;
+  if (wanted <= byte) return wanted;
+  const int64_t axis = layer.weight_axis(weight_operand);
+  const Tensor& floats = as<Constant>(layer.operands[weight_operand])->value;
+  const Expr made = quantised_weight(floats, weight, axis, {});
+  const Tensor& integers = as<Constant>(as<Call>(made)->args[0])->value;
+  const int64_t most = most_of_sums / std::max<int64_t>(largest_weight_sum(integers, axis), 1);  // of the data
+  while (wanted > byte && (int64_t{1} << (symmetric ? wanted - 1 : wanted)) > most) --wanted;
+  return wanted;
+}
+
 // The value quantised and dequantised, with the place of the value.
 static Expr quantised_value(const Expr& value, const OperandForm& form) {
   const IntegerRange r = integer_range(form.least, form.most, form.bits, form.symmetric);
@@ -104,15 +116,8 @@ static Expr quantised_value(const Expr& value, const OperandForm& form) {
   return op::make("qnn.dequantize", {integers, scale, zero}, {}, value->span);
 }
 
-// True for an operator that moves values or selects among them. Rounding and clipping first gives the same integers,
-// and the operator moves a quarter of the bytes.
-static bool only_selects(const Expr& e) {
-  static constexpr std::string_view names[] = {"copy",    "expand_dims", "nn.batch_flatten", "nn.max_pool2d",
-                                               "reshape", "squeeze",     "transpose"};
-  return std::any_of(std::begin(names), std::end(names), [&](std::string_view name) { return call_of(e, name); });
-}
-
-// The quantised value of an operand, in front of the operators that only select from it.
+// The quantised value of an operand, in front of the operators that only select from it. Rounding and clipping first
+// gives the same integers, and the operators move fewer bytes.
 static Expr quantised_early(const Expr& operand, function_ref<Expr(const Expr&)> quantised) {
   Exprs after;  // the last one first
   Expr source = operand;
