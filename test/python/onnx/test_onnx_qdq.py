@@ -110,9 +110,11 @@ def test_integers_are_those_of_onnx_runtime(name, activations):
     session = exact_session(model)
     (expected,) = session.run(None, {"x": x})
     got = relay.compile(model)(x)
-    steps = np.rint(np.abs(got - expected) / (0.03 / 256 if activations == "int16" else 0.03))
-    # A float that is nearly a half is rounded to either side. ONNX Runtime rounds sums of products of int16, in floats.
-    assert expected.std() > 0.1 and steps.max() <= 1 and (steps > 0).mean() < (0.05 if activations == "int16" else 0.01)
+    wide = activations == "int16"
+    steps = np.rint(np.abs(got - expected) / (0.03 / 256 if wide else 0.03))
+    # A float that is nearly a half is rounded to either side. ONNX Runtime adds products of int16 in floats.
+    assert expected.std() > 0.1 and steps.max() <= 1
+    assert (steps > 0).sum() <= 1 + 0.05 * steps.size if wide else (steps > 0).mean() < 0.01
     # Kernels and the evaluator agree bit for bit on the same program.
     integers = relay.transform.FakeQuantizationToInteger(exact=True)(relay.load(model))
     np.testing.assert_array_equal(got, relay.evaluate(integers, [x]))
