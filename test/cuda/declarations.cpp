@@ -40,6 +40,7 @@ static_assert(int{cu::error_log} == int{CU_JIT_ERROR_LOG_BUFFER} &&
 static_assert(int{cu::pool_release_threshold} == int{CU_MEMPOOL_ATTR_RELEASE_THRESHOLD});
 static_assert(int{cu::without_timing} == int{CU_EVENT_DISABLE_TIMING} &&
               int{cu::non_blocking} == int{CU_STREAM_NON_BLOCKING});
+static_assert(int{cu::of_this_thread} == int{CU_STREAM_CAPTURE_MODE_THREAD_LOCAL});
 static_assert(int{cu::most_block_threads} == int{CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK});
 static_assert(sizeof(cu::Address) == sizeof(CUdeviceptr) && sizeof(cu::Device) == sizeof(CUdevice));
 

@@ -145,6 +145,24 @@ void SegmentRunner::add_calls(const Segment& f, const std::vector<Call>& of_step
     next = r.first + r.count;
   }
   for (; next < of_steps.size(); ++next) add(of_steps[next]);
+  find_sequences();
+}
+
+// Finds what a device can start as one. Longer sequences than `most` are cut, so that a change of one argument costs
+// little.
+void SegmentRunner::find_sequences() {
+  constexpr size_t most = 4096;
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const DeviceStep* step = calls_[i].elsewhere;
+    if (step == nullptr || calls_[i].when != nullptr) continue;
+    if (step->kernel == nullptr && step->from != step->device) continue;
+    Sequence* last = sequences_.empty() ? nullptr : &sequences_.back();
+    if (last && last->first + last->count == i && last->device == step->device && last->count < most)
+      ++last->count;
+    else
+      sequences_.push_back({i, 1, step->device, nullptr});
+  }
+  std::erase_if(sequences_, [](const Sequence& one) { return one.count == 1; });
 }
 
 void SegmentRunner::bind(const RunState& state) {
@@ -185,6 +203,24 @@ inline bool SegmentRunner::holds(const Call& c) const {
   return !std::all_of(flags, flags + c.when_bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
+Launch SegmentRunner::launch_of(const Call& c, ThreadPool::Session& session) const {
+  // A copy's arrays are two.
+  const uint32_t arrays = c.elsewhere->kernel == nullptr ? 2 : c.arrays;
+  return {{c.params, arrays}, c.elsewhere->bytes, {c.shape, c.sizes}, c.tasks, c.scratch_bytes, session};
+}
+
+bool SegmentRunner::start(Sequence& sequence, ThreadPool::Session& session) {
+  operations_.clear();
+  for (size_t i = sequence.first; i < sequence.first + sequence.count; ++i)
+    operations_.push_back({calls_[i].elsewhere->kernel, launch_of(calls_[i], session)});
+  std::optional<FloatScope> scope;
+  Device& on = device(sequence.device);
+  if (on.name().kind != "cpu") scope.emplace(outside_);
+  const Status done = on.start(operations_, sequence.kept);
+  if (done) return true;
+  return failed_ = &calls_[sequence.first], step_error_ = done.errors(), false;
+}
+
 bool SegmentRunner::call_elsewhere(const Call& c, ThreadPool::Session& session) {
   const DeviceStep& step = *c.elsewhere;
   Status done = ok();
@@ -194,9 +230,7 @@ bool SegmentRunner::call_elsewhere(const Call& c, ThreadPool::Session& session) 
     done = copy_between(step.from, c.params[0], step.device, c.params[1], static_cast<size_t>(c.tasks));
   } else {
     if (!holds(c)) return false;
-    done = device(step.device)
-               .launch(*step.kernel,
-                       {{c.params, c.arrays}, step.bytes, {c.shape, c.sizes}, c.tasks, c.scratch_bytes, session});
+    done = device(step.device).launch(*step.kernel, launch_of(c, session));
   }
   if (done) return true;
   return failed_ = &c, step_error_ = done.errors(), false;
@@ -382,9 +416,15 @@ Status SegmentRunner::run_calls(const RunState& state) {
     run_measured(state);
   } else {
     int64_t ran = 0;
-    for (const Call& c : calls_) {
-      ran += call(c, state.session) && c.check == nullptr;
-      if (failed_) break;
+    auto sequence = sequences_.begin();
+    for (size_t i = 0; i < calls_.size() && !failed_;) {
+      if (sequence != sequences_.end() && sequence->first == i) {
+        if (start(*sequence, state.session)) ran += static_cast<int64_t>(sequence->count);
+        i += sequence->count, ++sequence;
+        continue;
+      }
+      ran += call(calls_[i], state.session) && calls_[i].check == nullptr;
+      ++i;
     }
     if (state.report) state.report->kernel_calls += ran;
   }

@@ -59,6 +59,12 @@ class SegmentRunner {
     const DeviceStep* elsewhere;  // if not null, the step is a copy between memories or a kernel of another device
     ThreadChoice threads{};
   };
+  // Calls of kernels and copies on one device, without a condition.
+  struct Sequence {
+    size_t first, count;
+    uint32_t device;
+    std::unique_ptr<KeptOperations> kept;
+  };
   struct ArenaSlot {
     uint32_t slot;
     int64_t offset;
@@ -83,6 +89,9 @@ class SegmentRunner {
   bool call(const Call& c, ThreadPool::Session& session);  // false if its condition does not hold
   bool holds(const Call& c) const;
   bool call_elsewhere(const Call& c, ThreadPool::Session& session);  // as call_external()
+  bool start(Sequence& sequence, ThreadPool::Session& session);      // as call_external()
+  Launch launch_of(const Call& c, ThreadPool::Session& session) const;
+  void find_sequences();
   bool check(const Call& c, ThreadPool::Session& session);  // on an index out of range sets failed_ and returns false
   // on an error sets failed_ and step_error_, and returns false
   bool call_external(const Call& c, ThreadPool::Session& session);
@@ -102,6 +111,8 @@ class SegmentRunner {
   std::vector<void*> params_;
   std::vector<int64_t> numbered_sizes_;  // for repeated calls
   std::vector<DeviceStep> device_steps_;
+  std::vector<Sequence> sequences_;  // in the order of calls
+  std::vector<DeviceOperation> operations_;
   int64_t transfers_ = 0, transferred_bytes_ = 0;  // copies between memories in each run
   std::vector<ArenaSlot> arena_slots_;
   std::vector<DeviceSlot> device_slots_;

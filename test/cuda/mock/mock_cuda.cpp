@@ -22,6 +22,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "ptx_machine.h"
 #include "relay/runtime/devices/cuda/cuda_api.h"
@@ -46,9 +47,15 @@ struct Memory {
   std::vector<uint8_t> bytes;
   bool is_freed = false;  // by an operation that is still to run
 };
+using Work = std::function<cu::Result()>;
+struct Graph {
+  std::vector<Work> work;
+  std::vector<const void*> modules;  // of its kernels, one for each launch
+};
 struct Stream {
-  std::deque<std::function<cu::Result()>> work;
+  std::deque<Work> work;
   bool hangs = false;
+  Graph* captured = nullptr;  // while operations become a graph instead of running
 };
 struct Event {
   Stream* stream = nullptr;
@@ -61,11 +68,11 @@ struct Driver {
   uint64_t next_address = 0x7e0000000000;
   uint64_t last_begin = 1, last_end = 0;  // of the allocation that was accessed last
   uint8_t* last = nullptr;
-  std::set<void*> host, modules, streams, events;
+  std::set<void*> host, modules, streams, events, graphs;
   std::map<const void*, int> launched;  // by module: kernels that have not ended
   int contexts = 0;
   cu::Result error = cu::success;  // stays
-  uint64_t allocations = 0, launches = 0, uploads = 0, downloads = 0, bytes = 0, peak = 0;
+  uint64_t allocations = 0, launches = 0, graph_launches = 0, uploads = 0, downloads = 0, bytes = 0, peak = 0;
   std::vector<std::string> wrong;
   std::string report;
 
@@ -100,7 +107,15 @@ struct Lock {
   if (!context_of_thread) return d.is_wrong(std::string(__func__) + " without a context"); \
   if (d.error != cu::success) return d.error;
 
+void add_work(Stream* s, Work work) {
+  if (s->captured)
+    s->captured->work.push_back(std::move(work));
+  else
+    s->work.push_back(std::move(work));
+}
+
 cu::Result run_work(Driver& d, Stream& s) {
+  if (s.captured) return d.is_wrong("a stream is asked while it is captured");
   if (s.hangs) return cu::not_ready;
   bool did = false;
   while (!s.work.empty() && d.error == cu::success && !s.hangs) {
@@ -182,6 +197,8 @@ RELAY_MOCK cu::Result cuMemAllocAsync(cu::Address* address, size_t bytes, cu::St
   if (bytes == 0) return d.is_wrong("an allocation of 0 bytes");
   if (bytes > 1 << 20 && has("no-memory")) return cu::out_of_memory;
   if (bytes > (size_t{1} << 30) - d.bytes) return cu::out_of_memory;
+  for (void* s : d.streams)
+    if (reinterpret_cast<Stream*>(s)->captured) return d.is_wrong("memory is allocated while a stream is captured");
   *address = d.next_address;
   d.next_address += (bytes + 4095) / 4096 * 4096 + 4096;  // a gap, so that an access behind the end is found
   d.memory[*address].bytes.assign(bytes, 0xa5);
@@ -192,6 +209,7 @@ RELAY_MOCK cu::Result cuMemFreeAsync(cu::Address address, cu::Stream stream) {
   RELAY_ENTER
   const auto found = d.memory.find(address);
   if (found == d.memory.end() || found->second.is_freed) return d.is_wrong("memory that is not allocated is freed");
+  if (reinterpret_cast<Stream*>(stream)->captured) return d.is_wrong("memory is freed while the stream is captured");
   found->second.is_freed = true;
   reinterpret_cast<Stream*>(stream)->work.push_back([&d, address] {
     d.bytes -= d.memory[address].bytes.size();
@@ -217,7 +235,7 @@ RELAY_MOCK cu::Result cuMemFreeHost(void* address) {
 static cu::Result copy_later(Driver& d, cu::Stream stream, std::function<void*()> to, std::function<void*()> from,
                              size_t bytes) {
   if (stream == nullptr) return d.is_wrong("a copy without a stream");
-  reinterpret_cast<Stream*>(stream)->work.push_back([&d, to = std::move(to), from = std::move(from), bytes] {
+  add_work(reinterpret_cast<Stream*>(stream), [&d, to = std::move(to), from = std::move(from), bytes] {
     void *target = to(), *source = from();
     if (target == nullptr || source == nullptr)
       return d.is_wrong("a copy outside of the device's memory", illegal_address);
@@ -263,6 +281,49 @@ RELAY_MOCK cu::Result cuStreamQuery(cu::Stream stream) {
   RELAY_ENTER
   return run_work(d, *reinterpret_cast<Stream*>(stream));
 }
+RELAY_MOCK cu::Result cuStreamBeginCapture_v2(cu::Stream stream, int mode) {
+  RELAY_ENTER
+  Stream* s = reinterpret_cast<Stream*>(stream);
+  if (s->captured || mode != cu::of_this_thread) return d.is_wrong("a capture that cannot begin");
+  d.graphs.insert(s->captured = new Graph);
+  return cu::success;
+}
+RELAY_MOCK cu::Result cuStreamEndCapture(cu::Stream stream, cu::Graph* graph) {
+  RELAY_ENTER
+  Stream* s = reinterpret_cast<Stream*>(stream);
+  if (s->captured == nullptr) return d.is_wrong("no capture began");
+  *graph = reinterpret_cast<cu::Graph>(std::exchange(s->captured, nullptr));
+  return cu::success;
+}
+RELAY_MOCK cu::Result cuGraphInstantiateWithFlags(cu::GraphProgram* program, cu::Graph graph, unsigned long long) {
+  RELAY_ENTER
+  if (d.graphs.count(graph) == 0) return d.is_wrong("no such graph");
+  Graph* made = new Graph(*reinterpret_cast<Graph*>(graph));
+  d.graphs.insert(made);
+  *program = reinterpret_cast<cu::GraphProgram>(made);
+  return cu::success;
+}
+static cu::Result destroy_graph(void* graph) {
+  RELAY_ENTER
+  if (d.graphs.erase(graph) == 0) return d.is_wrong("no such graph");
+  delete reinterpret_cast<Graph*>(graph);
+  return cu::success;
+}
+RELAY_MOCK cu::Result cuGraphDestroy(cu::Graph graph) { return destroy_graph(graph); }
+RELAY_MOCK cu::Result cuGraphExecDestroy(cu::GraphProgram program) { return destroy_graph(program); }
+RELAY_MOCK cu::Result cuGraphLaunch(cu::GraphProgram program, cu::Stream stream) {
+  RELAY_ENTER
+  if (d.graphs.count(program) == 0) return d.is_wrong("no such graph");
+  const Graph& graph = *reinterpret_cast<Graph*>(program);
+  for (const void* module : graph.modules) {
+    if (d.modules.count(const_cast<void*>(module)) == 0) return d.is_wrong("the module of a graph's kernel is gone");
+    ++d.launched[module];
+  }
+  for (const Work& work : graph.work) add_work(reinterpret_cast<Stream*>(stream), work);
+  ++d.graph_launches;
+  return cu::success;
+}
+
 RELAY_MOCK cu::Result cuEventCreate(cu::Event* event, unsigned) {
   RELAY_ENTER
   Event* made = new Event;
@@ -370,10 +431,12 @@ RELAY_MOCK cu::Result cuLaunchKernel(cu::Function function, unsigned grid_x, uns
     return d.is_wrong(called.entry->name + ": the arguments take " + std::to_string(arguments.size()) +
                       " bytes, and its parameters " + std::to_string(called.entry->parameter_bytes));
   std::memcpy(arguments.data(), from, arguments.size());
-  ++d.launches;
   Stream* s = reinterpret_cast<Stream*>(stream);
-  ++d.launched[called.module];
-  s->work.push_back([&d, s, called, arguments, grid_x, block_x] {
+  if (s->captured)
+    s->captured->modules.push_back(called.module);
+  else
+    ++d.launches, ++d.launched[called.module];
+  add_work(s, [&d, s, called, arguments, grid_x, block_x] {
     --d.launched[called.module];
     if (has("hang")) s->hangs = true;
     if (has("lost")) return launch_failed;
@@ -405,8 +468,8 @@ RELAY_MOCK const char* mock_cuda_report() {
   };
   d.report = "{" + pair("live", live) + pair("modules", d.modules.size()) + pair("streams", d.streams.size()) +
              pair("events", d.events.size()) + pair("allocations", d.allocations) + pair("launches", d.launches) +
-             pair("uploads", d.uploads) + pair("downloads", d.downloads) + pair("peak", d.peak) + "\"wrong\": [" +
-             wrong + "]}";
+             pair("graphs", d.graphs.size()) + pair("graph_launches", d.graph_launches) + pair("uploads", d.uploads) +
+             pair("downloads", d.downloads) + pair("peak", d.peak) + "\"wrong\": [" + wrong + "]}";
   return d.report.c_str();
 }
 

@@ -92,6 +92,40 @@ def test_results_and_memory(dense):
     assert report["launches"] >= 3 and report["uploads"] >= 6 and report["downloads"] >= 3
 
 
+CHAIN = """#[version = "0.0.5"]
+def @main(%x: Tensor[(n, 12), float32], %w: Tensor[(12, 12), float32]) {
+  let %y = tanh(nn.dense(%x, %w));
+  let %z = nn.softmax(nn.dense(%y, %w));
+  (nn.dense(%z, %w), argsort(%z))
+}
+"""
+REPLAY = """
+module = relay.parse(sys.argv[1])
+model, cpu = relay.compile(module, target="cuda"), relay.compile(module)
+def count(name):
+    return json.loads(mock.mock_cuda_report())[name]
+results = {"same": True, "launches": [], "graphs": []}
+for rows in [5, 5, 5, 5, 7, 7, 7, 5]:
+    values = [random.standard_normal((rows, 12)).astype("float32"), random.standard_normal((12, 12)).astype("float32")]
+    before = count("launches"), count("graph_launches")
+    results["same"] &= all(np.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in zip(model(*values), cpu(*values)))
+    results["launches"].append(count("launches") - before[0])
+    results["graphs"].append(count("graph_launches") - before[1])
+del model
+"""
+
+
+def test_kernels_that_repeat_are_a_graph():
+    """The first run measures, the second starts each kernel, the third captures them, and others launch the graph."""
+    found = python(REPLAY, CHAIN)
+    report = found["report"]
+    assert found["same"] and report["wrong"] == [] and report["graphs"] == report["modules"] == 0, found
+    first = found["launches"][0]
+    assert first >= 4
+    assert found["launches"][:7] == [first, first, 0, 0, first, first, 0], found
+    assert [n > 0 for n in found["graphs"]] == [n == 0 for n in found["launches"]], found
+
+
 # A product and a convolution that have blocks of threads: the mock runs the threads from barrier to barrier, and
 # reports races.
 @pytest.mark.parametrize(

@@ -37,6 +37,18 @@ struct Launch {
   ThreadPool::Session& session;    // the threads of the run, for devices that are the same processor
 };
 
+// A kernel's launch, or, without a kernel, a copy of `tasks` bytes from the first of two arrays to the second.
+struct DeviceOperation {
+  const DeviceKernel* kernel;
+  Launch launch;
+};
+
+// What a device keeps of a sequence of operations that it was given, to start the same ones faster.
+class KeptOperations {
+ public:
+  virtual ~KeptOperations() = default;
+};
+
 // An operation of a device in time.
 struct DeviceSpan {
   std::string name;      // the kernel's, or "upload", "download", "copy"
@@ -74,6 +86,16 @@ class Device {
   // `kernel` was loaded by this device.
   virtual Status launch(const DeviceKernel& kernel, const Launch& launch) = 0;
   virtual Status synchronise() = 0;
+
+  // Starts operations on this device's memory, one after another. `kept` belongs to the caller: null at first, and
+  // given again with the next sequence, which may be another one. It must not outlive the operations' kernels.
+  virtual Status start(std::span<const DeviceOperation> operations, std::unique_ptr<KeptOperations>& /*kept*/) {
+    for (const DeviceOperation& one : operations)
+      RELAY_RETURN_IF_ERROR(one.kernel != nullptr ? launch(*one.kernel, one.launch)
+                                                  : copy(one.launch.arrays[1], one.launch.arrays[0],
+                                                         static_cast<size_t>(one.launch.tasks)));
+    return ok();
+  }
 
   // Starts or stops to note the times of operations; take_spans() returns and forgets those that have ended. Does
   // nothing for devices that cannot tell, which return none.

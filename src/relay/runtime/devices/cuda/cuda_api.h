@@ -16,6 +16,8 @@ using Function = struct FunctionOpaque*;
 using Stream = struct StreamOpaque*;
 using Event = struct EventOpaque*;
 using Pool = struct PoolOpaque*;
+using Graph = struct GraphOpaque*;                // operations in order
+using GraphProgram = struct GraphProgramOpaque*;  // a graph that can be launched
 
 constexpr Result success = 0, out_of_memory = 2, no_device = 100, no_code_for_device = 209, wrong_ptx = 218,
                  unsupported_ptx = 222, not_found = 500, not_ready = 600;
@@ -31,6 +33,7 @@ enum JitOption : int { error_log = 5, error_log_bytes = 6 };
 constexpr int pool_release_threshold = 4;                                        // an attribute of a pool
 constexpr unsigned without_timing = 2;                                           // a flag of events
 constexpr unsigned non_blocking = 1;                                             // a flag of streams
+constexpr int of_this_thread = 1;                                                // a mode of capturing a stream
 inline void* const end_of_extras = nullptr;                                      // of a launch
 inline void* const buffer_of_arguments = reinterpret_cast<void*>(uintptr_t{1});  // the same
 inline void* const bytes_of_arguments = reinterpret_cast<void*>(uintptr_t{2});   // the same

@@ -42,6 +42,25 @@ class CudaKernel final : public DeviceKernel {
   const std::shared_ptr<LoadedModule> module_;
 };
 
+// A launch with the values of all parameters, or a copy: from, to, bytes.
+struct BoundOperation {
+  const CudaKernel* kernel;  // null for a copy
+  int64_t blocks = 0;
+  std::vector<uint64_t> arguments;
+  bool operator==(const BoundOperation&) const = default;
+};
+
+struct CudaSequence final : KeptOperations {
+  CudaSequence(std::vector<BoundOperation> operations, std::function<void(cu::GraphProgram)> destroy)
+      : operations(std::move(operations)), destroy(std::move(destroy)) {}
+  ~CudaSequence() override {
+    if (program != nullptr) destroy(program);
+  }
+  std::vector<BoundOperation> operations;
+  const std::function<void(cu::GraphProgram)> destroy;
+  cu::GraphProgram program = nullptr;  // null until the operations were started twice
+};
+
 cu::Address address_of(const void* memory) { return reinterpret_cast<cu::Address>(memory); }
 void* memory_at(cu::Address address) { return reinterpret_cast<void*>(address); }
 
@@ -158,27 +177,36 @@ class CudaDevice final : public Device {
     return std::shared_ptr<const DeviceKernel>(std::make_shared<CudaKernel>(name, module, function, threads));
   }
 
-  Status launch(const DeviceKernel& given, const Launch& launch) override {
-    const CudaKernel& kernel = static_cast<const CudaKernel&>(given);
-    const int64_t blocks = blocks_for(kernel.threads, launch.scratch_bytes);
+  Status launch(const DeviceKernel& kernel, const Launch& launch) override {
     std::lock_guard<std::recursive_mutex> lock(mutex_);
     RELAY_RETURN_IF_ERROR(enter());
-    std::vector<uint64_t> arguments;
-    for (const void* array : launch.arrays) {
-      RELAY_RETURN_IF_ERROR(check_place(array, 0));
-      arguments.push_back(address_of(array));
+    const DeviceOperation operation{&kernel, launch};
+    RELAY_RETURN_IF_ERROR(reserve_scratch(operation));
+    RELAY_ASSIGN(BoundOperation one, bound(operation));
+    return begin(one);
+  }
+
+  // The second time that a sequence has the same arguments, the stream's operations become a graph, and from then on
+  // the driver starts them as one.
+  Status start(std::span<const DeviceOperation> operations, std::unique_ptr<KeptOperations>& kept) override {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    RELAY_RETURN_IF_ERROR(enter());
+    for (const DeviceOperation& one : operations) RELAY_RETURN_IF_ERROR(reserve_scratch(one));
+    std::vector<BoundOperation> now;
+    now.reserve(operations.size());
+    for (const DeviceOperation& one : operations) {
+      RELAY_ASSIGN(BoundOperation bound_one, bound(one));
+      now.push_back(std::move(bound_one));
     }
-    for (int64_t size : launch.sizes) arguments.push_back(static_cast<uint64_t>(size));
-    if (launch.scratch_bytes > 0)
-      RELAY_RETURN_IF_ERROR(
-          reserve_scratch(kernel.name, static_cast<size_t>(blocks * kernel.threads * launch.scratch_bytes)));
-    arguments.insert(arguments.end(),
-                     {static_cast<uint64_t>(launch.tasks), scratch_, static_cast<uint64_t>(launch.scratch_bytes)});
-    size_t bytes = arguments.size() * sizeof(uint64_t);
-    void* extra[] = {cu::buffer_of_arguments, arguments.data(), cu::bytes_of_arguments, &bytes, cu::end_of_extras};
-    last_ = kernel.name;
-    return done("a kernel", cuda_.launch(kernel.function, static_cast<unsigned>(blocks), 1, 1,
-                                         static_cast<unsigned>(kernel.threads), 1, 1, 0, stream_, nullptr, extra));
+    CudaSequence* known = static_cast<CudaSequence*>(kept.get());
+    if (known == nullptr || known->operations != now) {
+      kept.reset(known = new CudaSequence(std::move(now), [this](cu::GraphProgram program) { destroy(program); }));
+      return begin(known->operations);
+    }
+    if (known->program == nullptr) RELAY_RETURN_IF_ERROR(capture(known));
+    for (const BoundOperation& one : known->operations)
+      if (one.kernel != nullptr) last_ = one.kernel->name;
+    return done("a graph of kernels", cuda_.launch_graph(known->program, stream_));
   }
 
   Status synchronise() override {
@@ -251,11 +279,15 @@ class CudaDevice final : public Device {
   }
 
   // All kernels use one block, because they run one after another. It is freed behind those that were launched.
-  Status reserve_scratch(const std::string& kernel, size_t bytes) {
+  Status reserve_scratch(const DeviceOperation& operation) {
+    if (operation.kernel == nullptr || operation.launch.scratch_bytes == 0) return ok();
+    const CudaKernel& kernel = static_cast<const CudaKernel&>(*operation.kernel);
+    const int64_t each = operation.launch.scratch_bytes;
+    const size_t bytes = static_cast<size_t>(blocks_for(kernel.threads, each) * kernel.threads * each);
     if (bytes <= scratch_bytes_) return ok();
     cu::Address made = 0;
     if (const cu::Result code = cuda_.allocate(&made, bytes, stream_); code != cu::success)
-      return no_scratch_memory(kernel, bytes, in_messages(), cuda_error(cuda_, code));
+      return no_scratch_memory(kernel.name, bytes, in_messages(), cuda_error(cuda_, code));
     if (scratch_ != 0) cuda_.free(scratch_, stream_);
     scratch_ = made, scratch_bytes_ = bytes;
     return ok();
@@ -267,6 +299,52 @@ class CudaDevice final : public Device {
     const int64_t most = about_.multiprocessors * int64_t{8};
     if (scratch_bytes == 0) return most;
     return std::clamp<int64_t>(most_scratch / scratch_bytes / threads, 1, most);
+  }
+
+  // --- operations
+  // The scratch memory is reserved.
+  Result<BoundOperation> bound(const DeviceOperation& one) {
+    const Launch& launch = one.launch;
+    BoundOperation out{static_cast<const CudaKernel*>(one.kernel), 0, {}};
+    for (const void* array : launch.arrays) {
+      RELAY_RETURN_IF_ERROR(check_place(array, out.kernel ? 0 : static_cast<size_t>(launch.tasks)));
+      out.arguments.push_back(address_of(array));
+    }
+    if (out.kernel == nullptr) {
+      out.arguments.push_back(static_cast<uint64_t>(launch.tasks));
+      return out;
+    }
+    out.blocks = blocks_for(out.kernel->threads, launch.scratch_bytes);
+    for (int64_t size : launch.sizes) out.arguments.push_back(static_cast<uint64_t>(size));
+    out.arguments.insert(out.arguments.end(),
+                         {static_cast<uint64_t>(launch.tasks), scratch_, static_cast<uint64_t>(launch.scratch_bytes)});
+    return out;
+  }
+
+  Status begin(BoundOperation& one) {
+    if (one.kernel == nullptr)
+      return done("copying an array on the device",
+                  cuda_.on_device(one.arguments[1], one.arguments[0], one.arguments[2], stream_));
+    size_t bytes = one.arguments.size() * sizeof(uint64_t);
+    void* extra[] = {cu::buffer_of_arguments, one.arguments.data(), cu::bytes_of_arguments, &bytes, cu::end_of_extras};
+    last_ = one.kernel->name;
+    return done("a kernel", cuda_.launch(one.kernel->function, static_cast<unsigned>(one.blocks), 1, 1,
+                                         static_cast<unsigned>(one.kernel->threads), 1, 1, 0, stream_, nullptr, extra));
+  }
+  Status begin(std::vector<BoundOperation>& all) {
+    for (BoundOperation& one : all) RELAY_RETURN_IF_ERROR(begin(one));
+    return ok();
+  }
+
+  Status capture(CudaSequence* sequence) {
+    RELAY_RETURN_IF_ERROR(done("capturing kernels", cuda_.begin_capture(stream_, cu::of_this_thread)));
+    const Status began = begin(sequence->operations);
+    cu::Graph graph = nullptr;
+    const Status ended = done("capturing kernels", cuda_.end_capture(stream_, &graph));
+    if (!began || !ended) return began ? ended : began;
+    const cu::Result made = cuda_.make_graph_program(&sequence->program, graph, 0);
+    cuda_.destroy_graph(graph);
+    return done("making a graph of kernels", made);
   }
 
   // --- code
@@ -289,6 +367,12 @@ class CudaDevice final : public Device {
     if (code == cu::unsupported_ptx) d.help = "install a newer driver: the kernels are PTX 8.0, of CUDA 12.0";
     if (code == cu::no_code_for_device) d.help = "compile the model for this device: --target cuda";
     return d;
+  }
+
+  // The driver keeps a graph that runs until it has ended.
+  void destroy(cu::GraphProgram program) {
+    std::lock_guard<std::recursive_mutex> lock(mutex_);
+    if (!hangs_ && enter()) cuda_.destroy_graph_program(program);
   }
 
   // Kernels that were launched may still run: waits for them first.
