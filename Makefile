@@ -407,6 +407,10 @@ bench-first: setup product models-fetch ## Compare the time and memory to the fi
 	@$(PYTHON) -m pip install -qq --no-deps -r bench/requirements.txt
 	@$(PYTHON) bench/first_results.py
 
+bench-open: setup product ## Compare networks with open sizes with the same ones at fixed sizes
+	@$(PYTHON) bench/networks.py
+	@$(PYTHON) bench/open_sizes.py
+
 bench-sizes: setup product ## Compare sizes of compiled models, and memory of compiling and running them, with ONNX Runtime
 	@$(PYTHON) bench/sizes.py
 

@@ -43,7 +43,7 @@ struct DeviceOperation {
   Launch launch;
 };
 
-// What a device keeps of a sequence of operations that it was given, to start the same ones faster.
+// A sequence of operations that a device keeps, to start the same ones faster.
 class KeptOperations {
  public:
   virtual ~KeptOperations() = default;
