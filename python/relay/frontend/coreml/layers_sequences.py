@@ -9,7 +9,7 @@ from ..._core import Expr, TupleGetItem
 from ..shared.expressions import bounded, shape_of
 from ..shared.problems import Refused
 from .conversion import Layer
-from .recurrent import check_limit
+from .recurrent import limit_of
 
 _SIMPLE = {"tanh": "tanh", "sigmoid": "sigmoid", "ReLU": "relu", "softsign": "softsign", "softplus": "softplus"}
 
@@ -134,9 +134,9 @@ def _lstm_weights(c: Layer, s: _Sequence, found) -> list[Expr]:
 
 def _lstm(c: Layer, s: _Sequence, weights: list, states: list, direction: str, activations: str):
     p = c.message("params")
-    check_limit(p.cellClipThreshold, s.steps)
     return op.nn.lstm(s.x, weights, states, direction=direction, bias=True, peephole=p.hasPeepholeVectors,
-                      input_forget=p.coupledInputAndForgetGate, activations=activations)  # fmt: skip
+                      input_forget=p.coupledInputAndForgetGate, activations=activations,
+                      clip=limit_of(p.cellClipThreshold))  # fmt: skip
 
 
 def lstm(c: Layer):

@@ -31,10 +31,11 @@ def ordered(kind: str, array: np.ndarray, size: int) -> np.ndarray:
     return np.concatenate([array[gate * size : (gate + 1) * size] for gate in ORDERS[kind]])
 
 
-def check_limit(limit: float, steps) -> None:
-    """Refuses a limit of the cell that can have an effect: a cell grows by 1 at most in a step. 0: no limit."""
-    if limit and not (isinstance(steps, int) and limit > steps):
-        raise Refused(f"it limits the cell to {limit}, which {steps} steps can reach", "leave the limit out")
+def limit_of(value: float) -> float:
+    """Returns the limit of what goes into the activations of the gates. 0: no limit."""
+    if value < 0 or not np.isfinite(value):
+        raise Refused(f"the limit of its gates is {value}", "save the model again with coremltools")
+    return value
 
 
 def _activation(c: Operation, name: str, otherwise: str) -> str:
@@ -88,10 +89,10 @@ def lstm(c: Operation):
         c.ignore("weight_ih_back", "weight_hh_back", "bias_back", "peephole_back")
     names = [_activation(c, *one) for one in (("recurrent_activation", "sigmoid"), ("cell_activation", "tanh"),
                                               ("activation", "tanh"))]  # fmt: skip
-    check_limit(c.real("clip", 0.0), c.shape[0])
     states = [_states(c, f"initial_{one}", ways, size) for one in "hc"]
     made = op.nn.lstm(c.x, weights, [cast(one, c.dtype) for one in states], direction=directions, bias=True,
-                      peephole=peephole, activations=", ".join(names * ways))  # fmt: skip
+                      peephole=peephole, activations=", ".join(names * ways),
+                      clip=limit_of(c.real("clip", 0.0)))  # fmt: skip
     return [_outputs(c, made, directions), *(_flat(TupleGetItem(made, place)) for place in (1, 2))]
 
 
