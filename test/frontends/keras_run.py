@@ -32,7 +32,7 @@ import keras_packages  # noqa: E402
 import numpy as np  # noqa: E402
 from relay.frontend.keras import file as keras_file  # noqa: E402
 from relay.frontend.keras.config import Layer  # noqa: E402
-from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, way_out  # noqa: E402
+from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, TRACED, way_out  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
 
 import relay  # noqa: E402
@@ -95,7 +95,7 @@ def names_in(model):
     def visit(value, key=""):
         if isinstance(value, dict):
             kind = value.get("class_name")
-            if isinstance(kind, str) and (kind in LAYERS or kind in ALIASES or kind in OPERATIONS):
+            if isinstance(kind, str) and any(kind in one for one in (LAYERS, ALIASES, OPERATIONS, TRACED)):
                 is_operation = str(value.get("module")).startswith(("keras.src.ops", "keras.src.activations"))
                 found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
             for name, one in value.items():
@@ -225,27 +225,28 @@ def classes_of_keras():
 
 def tell(run, new, old):
     """Keeps the table of layers and operations, and the facts."""
-    compared_ = sorted(name for name in LAYERS if new.agree[name] or old.agree[name])
+    own = sorted([*LAYERS, *TRACED])
+    compared_ = [name for name in own if new.agree[name] or old.agree[name]]
     operations = sorted(OPERATIONS)
     known = [name for name in operations if new.agree[f"ops.{name}"]]
     rest = ", ".join(name for name in operations if name not in known)
-    rows = [f"| {name} | {new.agree[name] or ''} | {old.agree[name] or ''} |" for name in sorted(LAYERS)]
+    rows = [f"| {name} | {new.agree[name] or ''} | {old.agree[name] or ''} |" for name in own]
     rows += [
         "",
         f"{len(operations)} operations of `keras.ops` are imported. {len(known)} were compared: {', '.join(known)}."
         + (f" Not compared: {rest}." if rest else ""),
     ]
-    imported = sorted({*LAYERS, *ALIASES, "InputLayer"})
+    imported = sorted({*own, *ALIASES, "InputLayer"})
     others = [name for name in classes_of_keras() if name not in imported]
     reasons = "; ".join(f"{name}: {(way_out(Layer(name, name, {})) or ['not yet'])[0]}" for name in others)
     first = (
-        f"{len(LAYERS)} layers are imported, and {len(ALIASES)} other names of them; {len(compared_)} of them were "
-        f"compared. Layers of Keras {keras.__version__} that are not imported: {reasons}."
+        f"{len(own)} layers are imported (Lambda: of live models), and {len(ALIASES)} other names of them; "
+        f"{len(compared_)} of them were compared. Layers of Keras {keras.__version__} that are not imported: {reasons}."
     )
     run.table("Keras layers", "| layer | cases that agree with Keras 3 | with Keras 2 |", rows, [first])
     run.facts |= {
         "imported": imported,
-        "compared": sorted([*compared_, *(name for name, own in ALIASES.items() if own in compared_)]),
+        "compared": sorted([*compared_, *(name for name, one in ALIASES.items() if one in compared_)]),
         "cases": new.count + old.count, "reference": classes_of_keras(),
     }  # fmt: skip
 
