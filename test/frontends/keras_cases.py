@@ -496,7 +496,7 @@ def lambdas():
         k = keras.backend
         functions = {
             "l2 normalize": lambda x: k.l2_normalize(x, axis=-1), "part": lambda x: x[:, 1:4] * 2.0,
-            "mean": lambda x: k.mean(k.square(x), axis=1), "softplus": tf.nn.softplus,
+            "mean": lambda x: k.mean(k.square(x), axis=1), "softplus": lambda x: tf.nn.softplus(x),
         }  # fmt: skip
         both, scaled = lambda xs: tf.concat(xs, axis=-1), lambda x, by: tf.tanh(x) * by
     for name, function in functions.items():
