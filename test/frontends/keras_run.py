@@ -31,6 +31,7 @@ import keras_cases  # noqa: E402
 import keras_packages  # noqa: E402
 import numpy as np  # noqa: E402
 from relay.frontend.keras import file as keras_file  # noqa: E402
+from relay.frontend.keras import options  # noqa: E402
 from relay.frontend.keras.config import Layer  # noqa: E402
 from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, TRACED, way_out  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
@@ -76,7 +77,9 @@ def modules(model, forms, folder):
 
 
 def compared(model, inputs, forms, folder, shapes=None):
-    """The largest difference from Keras, over all forms of a model."""
+    """The largest difference from Keras, over all forms of a model. All options of its layers must be listed."""
+    unlisted = [f"{kind}: {key}" for kind, config in layers_in(model) for key in options.unknown(kind, config)]
+    assert not unlisted, f"options.py lacks {', '.join(sorted(set(unlisted)))}"
     given = inputs if len(inputs) > 1 else inputs[0]
     wanted = flat(model(given, training=False))
     worst, known = 0.0, []
@@ -88,24 +91,34 @@ def compared(model, inputs, forms, folder, shapes=None):
     return worst
 
 
+def objects_in(value):
+    """The class, the module and the configuration of all objects in a configuration."""
+    if isinstance(value, dict):
+        kind, config = value.get("class_name"), value.get("config")
+        if isinstance(kind, str):
+            yield kind, str(value.get("module")), config if isinstance(config, dict) else {}
+        for one in value.values():
+            yield from objects_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from objects_in(one)
+
+
 def names_in(model):
     """The classes of the layers and operations of a model, also inside others."""
     found = set()
-
-    def visit(value, key=""):
-        if isinstance(value, dict):
-            kind = value.get("class_name")
-            if isinstance(kind, str) and any(kind in one for one in (LAYERS, ALIASES, OPERATIONS, TRACED)):
-                is_operation = str(value.get("module")).startswith(("keras.src.ops", "keras.src.activations"))
-                found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
-            for name, one in value.items():
-                visit(one, name)
-        elif isinstance(value, list):
-            for one in value:
-                visit(one, key)
-
-    visit(json.loads(model.to_json()))
+    for kind, module, _ in objects_in(json.loads(model.to_json())):
+        if any(kind in one for one in (LAYERS, ALIASES, OPERATIONS, TRACED)):
+            is_operation = module.startswith(("keras.src.ops", "keras.src.activations"))
+            found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
     return found
+
+
+def layers_in(model):
+    """The class and the configuration of each layer of a model, also inside others."""
+    for kind, module, config in objects_in(json.loads(model.to_json())):
+        if (kind in LAYERS or kind in ALIASES) and ".ops" not in module and ".activations" not in module:
+            yield kind, config
 
 
 def run_cases(run, framework):

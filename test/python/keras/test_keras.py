@@ -275,6 +275,18 @@ def test_everything_that_is_missing_is_listed_at_once():
         assert text in said
 
 
+def test_options_of_a_newer_keras():
+    config = sequential(
+        input_layer("x", 4), dense("d", 3, sharpness=2, softness=None, kernel_projector_regularizer="l2")
+    )
+    weights, x = {"layers/dense": [W, B]}, random(2, 4)
+    with pytest.raises(relay.CompileError, match="Dense: it has the option `sharpness`, which .* in Keras 3.15"):
+        relay.load(archive(config, weights, "3.16.0"))
+    close(relay.compile(archive(config, weights))(x), x @ W + B)
+    del config["config"]["layers"][1]["config"]["sharpness"]
+    close(relay.compile(archive(config, weights, "4.0.0"))(x), x @ W + B)
+
+
 def test_custom_layers():
     def doubled(inputs, config, weights):
         return inputs[0] * relay.const(np.float32(2))
@@ -302,7 +314,7 @@ class Lambda:
 
 
 def live(function, *specs):
-    """A live model of a Lambda layer. Its Keras makes a multiplication of what the function returns, (tensor, number)."""
+    """A live model of a Lambda layer, whose Keras makes a multiplication of what the function returns."""
 
     def traced(inputs, outputs):
         times = {"module": "keras.src.ops.numpy", "class_name": "Multiply", "config": {"name": "m"}, "name": "m"}
