@@ -25,7 +25,6 @@ os.environ.update(
 )
 
 import applications  # noqa: E402
-import fetch_models  # noqa: E402
 import keras  # noqa: E402
 import keras_cases  # noqa: E402
 import keras_packages  # noqa: E402
@@ -205,7 +204,7 @@ def run_applications(run, tally):
 def inputs_of(name, model, rng):
     """Inputs of a real model: images, characters of domains, amino acids."""
     if name == "dga_lstm":
-        return [rng.integers(0, 39, (3, 82)).astype(np.float32)]
+        return [rng.integers(0, 39, (3, 82)).astype(np.int32)]
     if name == "flu_cleave":
         return [rng.integers(0, 20, (3, 6)).astype(np.float32)]
     return [rng.uniform(0, 1, (2, *model.input_shape[1:])).astype(np.float32)]
@@ -214,10 +213,10 @@ def inputs_of(name, model, rng):
 def run_real(run):
     """Compares models from packages with Keras 3, or with Keras 2 where Keras 3 refuses the file."""
     block = run.networks("Keras models", "| model | bytes | compared with | largest difference |")
-    for name in fetch_models.names(packages=keras_packages.PACKAGES):
+    for name in keras_packages.NAMES:
 
         def compare(name=name):
-            path = fetch_models.fetch([name], packages=keras_packages.PACKAGES)[0]
+            path = keras_packages.fetch(name)
             try:
                 model, by = keras.models.load_model(path, compile=False), f"Keras {keras.__version__}"
             except Exception:
