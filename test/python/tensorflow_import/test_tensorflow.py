@@ -262,8 +262,9 @@ ADDS = [
 
 
 def test_a_variable_that_a_run_changes_is_a_state(tmp_path):
+    # The results need what reads before the change only after it.
     nodes = [*ADDS, node("after", "ReadVariableOp", "v", "^add", dtype=FLOAT),
-             node("mul", "Mul", "before:value:0", "after:value:0", T=FLOAT)]  # fmt: skip
+             node("mul", "Mul", "after:value:0", "before:value:0", T=FLOAT)]  # fmt: skip
     content = changing_graph(function("run", HANDLE, {"made": "float32"}, nodes, {"made": "mul:z:0"}))
     path = saved_model(tmp_path / "m", content, *CHANGED, {"sum": np.full(3, 2, np.float32)})
     module = relay.load(path)
@@ -313,6 +314,9 @@ def test_a_variable_is_changed_in_a_branch_and_in_a_loop(tmp_path):
                                                 Tindices=Type("int32"))], "ResourceScatterAdd: it changes a variable"),
     ([const("i", np.array([2], np.float32)), node("add", "AssignVariableOp", "v", "i:output:0", dtype=FLOAT)],
      "the variable `sum` is float32"),
+    ([node("add", "AssignAddVariableOp", "v", "x", "^nowhere", dtype=FLOAT)], "has no node `nowhere`"),
+    ([node("add", "AssignAddVariableOp", "v", "x", "^more", dtype=FLOAT),
+      node("more", "AssignAddVariableOp", "v", "x", "^add", dtype=FLOAT)], "the graph has a cycle"),
 ])  # fmt: skip
 def test_changes_that_are_refused(tmp_path, nodes, said):
     content = changing_graph(function("run", HANDLE, {"made": "float32"}, nodes, {"made": "x"}))

@@ -1,4 +1,5 @@
-"""The nodes of a model that change variables. They run in the order that the control inputs say."""
+"""The nodes of a model that change variables. A graph with such nodes runs in the order that control inputs say: what
+reads a variable before it changes is a control input of what changes it."""
 
 from __future__ import annotations
 
@@ -7,13 +8,10 @@ from .table import STATES
 
 
 class Changing:
-    """The nodes that change variables, themselves or in functions that they call, and all nodes that run after them.
-
-    functions: messages by name.
-    """
+    """The nodes that change variables, themselves or in functions that they call. functions: messages by name."""
 
     def __init__(self, functions: dict):
-        self._functions, self._is, self._own, self._after = functions, {}, {}, {}
+        self._functions, self._is, self._own = functions, {}, {}
 
     def is_changing(self, function: str) -> bool:
         if function not in self._is:
@@ -40,19 +38,3 @@ class Changing:
         if graph.name not in self._own:
             self._own[graph.name] = [node.name for node in graph.nodes.values() if self._of(node.op, node.attrs)]
         return self._own[graph.name]
-
-    def nodes(self, graph: Graph) -> set[str]:
-        """Returns the nodes that change variables, and those that run after one of them."""
-        if graph.name not in self._after:
-            pending, after = list(self.own(graph)), {}
-            for node in graph.nodes.values() if pending else ():
-                for name in [*node.controls, *(ref.name for ref in node.inputs if ref.index >= 0)]:
-                    after.setdefault(name, []).append(node.name)
-            found: set[str] = set()
-            while pending:
-                name = pending.pop()
-                if name not in found:
-                    found.add(name)
-                    pending += after.get(name, ())
-            self._after[graph.name] = found
-        return self._after[graph.name]

@@ -149,8 +149,11 @@ class Importer:
         """Returns the results that the node needs before it is converted; more of them when these are there."""
         if node.op in CONTROL:
             return control1.needs(self, scope, node)
-        changing = self._changing.nodes(scope.graph)
-        return [*node.inputs, *(Ref(name) for name in node.controls if name in changing)] if changing else node.inputs
+        if not self._changing.own(scope.graph):
+            return node.inputs
+        for name in node.controls:
+            self._check(scope, name)
+        return [*node.inputs, *(Ref(name) for name in node.controls)]
 
     def _convert(self, scope: Scope, node: Node):
         """Returns the results of a node, or FAILED."""
