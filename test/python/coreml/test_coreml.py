@@ -363,24 +363,36 @@ def test_classes_are_drawn_with_their_probabilities(mode):
     np.testing.assert_allclose(np.bincount(got[0].astype(int)) / 4000, shares[0], atol=0.04)
 
 
-def test_the_limit_of_an_lstm_clips_what_enters_its_activations():
-    steps, batch, inputs, size, limit = 3, 2, 4, 5, 0.3
-    wx, wh = (RNG.uniform(-1, 1, (4 * size, one)).astype(np.float32) for one in (inputs, size))
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("limit", [0.3, 100.0])
+def test_the_limit_of_the_cell_of_an_lstm(direction, limit):
+    steps, batch, inputs, size = 3, 2, 4, 5
+    ends = ["", "_back"][: 1 + (direction == "bidirectional")]
+    weights_of = {end: [RNG.uniform(-1, 1, shape).astype(np.float32) for shape in (
+        (4 * size, inputs), (4 * size, size), (4 * size,), (3 * size,))] for end in ends}  # fmt: skip
     x = RNG.uniform(-2, 2, (steps, batch, inputs)).astype(np.float32)
-    begin = RNG.uniform(-1, 1, (2, batch, size)).astype(np.float32)
-    h, c = begin.astype(float)
-    for one in x.astype(float):  # gates in the order i f o z
-        i, f, o, z = np.split(np.clip(one @ wx.T.astype(float) + h @ wh.T.astype(float), -limit, limit), 4, axis=1)
-        i, f, o = (1 / (1 + np.exp(-gate)) for gate in (i, f, o))
-        c = f * c + i * np.tanh(z)
-        h = o * np.tanh(c)
-    given = {"x": "x", "initial_h": value(begin[0]), "initial_c": value(begin[1]), "weight_ih": value(wx),
-             "weight_hh": value(wh), "clip": value(limit)}  # fmt: skip
-    results = [(name, "float32", [1 if name == "y" else batch, batch, size][name != "y" :]) for name in ("y", "h", "c")]
+    begin = RNG.uniform(-1, 1, (2, batch, len(ends) * size)).astype(np.float32)
+    hidden, cells = [], []
+    for place, (wx, wh, bias, peep) in enumerate(weights_of.values()):
+        h, c = begin[:, :, place * size : (place + 1) * size].astype(float)
+        p = np.split(peep.astype(float), 3)
+        for one in (x if direction != "reverse" and place == 0 else x[::-1]).astype(float):  # gates i f o z
+            i, f, o, z = np.split(one @ wx.T.astype(float) + h @ wh.T.astype(float) + bias, 4, axis=1)
+            i, f = (1 / (1 + np.exp(-gate)) for gate in (i + p[0] * c, f + p[1] * c))
+            c = np.clip(f * c + i * np.tanh(z), -limit, limit)
+            h = np.tanh(c) / (1 + np.exp(-(o + p[2] * c)))
+        hidden.append(h)
+        cells.append(c)
+    given = {f"{name}{end}": value(one) for end, held in weights_of.items()
+             for name, one in zip(("weight_ih", "weight_hh", "bias", "peephole"), held, strict=True)}  # fmt: skip
+    given |= {"x": "x", "initial_h": value(begin[0]), "initial_c": value(begin[1]), "clip": value(limit),
+              "direction": value(direction)}  # fmt: skip
+    width = [batch, len(ends) * size]
+    results = [("y", "float32", [1, *width]), ("h", "float32", width), ("c", "float32", width)]
     content = program_model([operation("lstm", results, given)], [("x", "float32", [steps, batch, inputs])], ["y", "c"])
     y, last = run(content, x)
-    check(y, h[None])
-    check(last, c)
+    check(y, np.concatenate(hidden, axis=1)[None])
+    check(last, np.concatenate(cells, axis=1))
 
 
 # --- problems ---------------------------------------------------------------------------------------------------------

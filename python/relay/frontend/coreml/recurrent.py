@@ -8,6 +8,7 @@ from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
+from . import clipped
 from .conversion import Operation
 
 # Activations by their names in Core ML, as Relay's recurrent operators call them.
@@ -29,13 +30,6 @@ def ordered(kind: str, array: np.ndarray, size: int) -> np.ndarray:
             f"a weight has {array.shape[0]} rows for {blocks} gates of {size}", "take the weights of this model"
         )
     return np.concatenate([array[gate * size : (gate + 1) * size] for gate in ORDERS[kind]])
-
-
-def limit_of(value: float) -> float:
-    """Returns the limit of what goes into the activations of the gates. 0: no limit."""
-    if value < 0 or not np.isfinite(value):
-        raise Refused(f"the limit of its gates is {value}", "save the model again with coremltools")
-    return value
 
 
 def _activation(c: Operation, name: str, otherwise: str) -> str:
@@ -90,9 +84,9 @@ def lstm(c: Operation):
     names = [_activation(c, *one) for one in (("recurrent_activation", "sigmoid"), ("cell_activation", "tanh"),
                                               ("activation", "tanh"))]  # fmt: skip
     states = [_states(c, f"initial_{one}", ways, size) for one in "hc"]
-    made = op.nn.lstm(c.x, weights, [cast(one, c.dtype) for one in states], direction=directions, bias=True,
-                      peephole=peephole, activations=", ".join(names * ways),
-                      clip=limit_of(c.real("clip", 0.0)))  # fmt: skip
+    states = [cast(one, c.dtype) for one in states]
+    made = clipped.lstm(c.x, weights, states, c.real("clip", 0.0), directions, peephole,
+                        activations=", ".join(names * ways))  # fmt: skip
     return [_outputs(c, made, directions), *(_flat(TupleGetItem(made, place)) for place in (1, 2))]
 
 
