@@ -19,6 +19,7 @@ import elementwise_cases  # noqa: E402, F401
 import fetch_models  # noqa: E402
 import lite_cases  # noqa: E402
 import lite_packages  # noqa: E402
+import moved_cases  # noqa: E402, F401
 import numpy as np  # noqa: E402
 import place_cases  # noqa: E402, F401
 import quantised_cases  # noqa: E402, F401
