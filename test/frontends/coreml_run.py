@@ -3,6 +3,7 @@ ONNX Runtime on models that are published in both formats. Apple's runtime exist
 
 make test-frontends                            all of them; writes the tables of docs/front-ends.md
 test/frontends/coreml_run.py --only softmax    tests, networks and models with this in their name; writes nothing
+test/frontends/coreml_run.py --cases           the tests of operations and layers, without networks and PyTorch
 test/frontends/coreml_run.py --resume          goes on with a run that was interrupted, test by test
 """
 
@@ -25,10 +26,12 @@ import relay
 
 PACKAGES = ROOT / "build" / "test-coreml"
 _OPERATIONS, _LAYERS, _TORCH = "converters/mil/mil/ops", "test/neural_network", "converters/mil/frontend/torch/test"
-TESTS = (
-    (_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py"),
-    (_TORCH, "test_torch_ops.py"),
-)  # fmt: skip
+# Those of operations and layers, and then those of the converter from PyTorch, whose tens of thousands of cases take
+# pytest minutes to collect.
+STAGES = (
+    ((_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py")),
+    ((_TORCH, "test_torch_ops.py"),),
+)
 CASES = 4  # of each test, chosen by a fixed seed
 CLOSE, CLOSE_HALF = 2e-5, 2e-2  # of the largest value
 LEAST = 0.01  # ONNX Runtime's sigmoid is off by 5e-8, also for scores that are near zero
@@ -75,23 +78,30 @@ def results_of_tests(run, folder):
         "INCLUDE_MIL_FP32_UNIT_TESTS": "1",
     }  # fmt: skip
     command = [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "coreml_oracle", "-p", "no:cacheprovider",
-               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", run.only,
-               *(str(PACKAGES / "coremltools" / place / one) for place, one in TESTS)]  # fmt: skip
-    while True:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-        results, open_ = journal.read(path)
-        if done.returncode in _ENDED:
-            break
-        if not open_:
-            raise RuntimeError(f"pytest ends with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
-        for name in open_:  # the test ended its process, and the others go on
-            journal.add(path, journal.Result(name, ["?"], f"it ends its process ({done.returncode})", 0.0, 0.0))
+               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", run.only]  # fmt: skip
+    for tests in STAGES if run.has_networks else STAGES[:1]:
+        _run_stage(
+            path, [*command, *(str(PACKAGES / "coremltools" / place / one) for place, one in tests)], environment
+        )
+    results, _ = journal.read(path)
     if not results and run.is_whole:
-        raise RuntimeError(f"no test of coremltools has run: {done.stdout[-2000:]}")
+        raise RuntimeError("no test of coremltools has run")
     return results
 
 
 _ENDED = (0, 1, 5)  # pytest's: all passed, some failed, none was left to run
+
+
+def _run_stage(path, command, environment):
+    while True:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode in _ENDED:
+            return
+        _, open_ = journal.read(path)
+        if not open_:
+            raise RuntimeError(f"pytest ends with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+        for name in open_:  # the test ended its process, and the others go on
+            journal.add(path, journal.Result(name, ["?"], f"it ends its process ({done.returncode})", 0.0, 0.0))
 
 
 def run_tests(run, folder):

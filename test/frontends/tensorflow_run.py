@@ -217,8 +217,19 @@ def needed_by(path, outputs):
     return found
 
 
-def run_applications(run, needed):
-    """Compares networks of Keras with their SavedModels, and gathers the operators that they need."""
+def needed_by_applications():
+    """The operators of the inference of Keras's applications, which TensorFlow traces."""
+    found = set()
+    for name, size in applications.SIZES.items():
+        model = applications.built(name, size)
+        function = tf.function(lambda x, model=model: model(x, training=False))
+        traced = function.get_concrete_function(tf.TensorSpec([1, size, size, 3]))
+        found |= operators_of(traced.graph.as_graph_def())
+    return found
+
+
+def run_applications(run):
+    """Compares networks of Keras with their SavedModels."""
     block = run.networks("TensorFlow networks", "| network | parameters | largest difference |")
     for name, size in applications.SIZES.items():
 
@@ -226,21 +237,19 @@ def run_applications(run, needed):
             model, x = applications.network(name, size)
             with tempfile.TemporaryDirectory() as folder:
                 model.export(folder, verbose=False)
-                needed.update(needed_by(pathlib.Path(folder), ()))
                 worst = worst_of(run_relay(relay.load(folder), [x]), flat(model(x, training=False)))
             return worst, f"| {name} | {model.count_params():,} | {worst:.1e} |"
 
         run.network(block, name, compare)
 
 
-def run_real(run, needed):
-    """Compares models from packages with TensorFlow, and gathers the operators that they need."""
+def run_real(run):
+    """Compares models from packages with TensorFlow."""
     block = run.networks("TensorFlow models", "| model | form | bytes | largest difference |")
     for model in tensorflow_packages.MODELS:
 
         def compare(model=model):
             path = tensorflow_packages.fetched(model)
-            needed.update(needed_by(pathlib.Path(path), model.outputs))
             shapes = {name: one.shape for name, one in model.inputs.items() if one.ndim == 0}
             module = import_content(str(path), shapes=shapes, outputs=model.outputs)
             order = [one.name_hint for one in module["main"].params]
@@ -257,12 +266,15 @@ _AROUND = {"Placeholder", "PlaceholderV2"}
 
 def run_all(run: Run):
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    cases, needed = Cases(run), set()
+    cases = Cases(run)
     cases.run_all()
     if run.is_whole and os.environ.get("RELAY_RECORD"):
         record(cases.recorded)
-    run_applications(run, needed)
-    run_real(run, needed)
+    run_applications(run)
+    run_real(run)
+    needed = needed_by_applications() if run.is_whole else set()
+    for model in tensorflow_packages.MODELS if run.is_whole else ():
+        needed |= needed_by(pathlib.Path(tensorflow_packages.fetched(model)), model.outputs)
     own = sorted(set(CONVERTERS) - _AROUND, key=lambda one: (one.lstrip("_").lower(), one))
     agree = cases.tally.agree
     old = sum(agree[name] > 0 for name in OLD["tensorflow"])
