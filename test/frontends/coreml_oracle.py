@@ -141,15 +141,17 @@ def name_of(item):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Keeps RELAY_COREML_MOST cases of each test, chosen by a fixed seed, and of these the ones without a result."""
-    most, kept = int(os.environ.get("RELAY_COREML_MOST", "8")), {}
-    order = list(items)
-    random.Random(0).shuffle(order)
-    for item in order:
-        kept.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {id(one) for found in kept.values() for one in found[:most]}
-    done = {one.name for one in journal.read(RESULTS)[0]}
-    items[:] = [one for one in items if id(one) in chosen and name_of(one) not in done]
+    """Keeps RELAY_COREML_MOST cases of each test, chosen by its name, and of these the ones without a result. Cases
+    that have one count as chosen."""
+    most, of_test = int(os.environ.get("RELAY_COREML_MOST", "8")), {}
+    for item in items:
+        of_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    done, chosen = {one.name for one in journal.read(RESULTS)[0]}, set()
+    for test, cases in of_test.items():
+        left = [one for one in cases if name_of(one) not in done]
+        count = min(len(left), max(0, most - (len(cases) - len(left))))
+        chosen.update(id(one) for one in random.Random(test).sample(left, count))
+    items[:] = [one for one in items if id(one) in chosen]
 
 
 _begun = [0.0, 0.0]  # wall and CPU time at which the present test began
