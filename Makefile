@@ -207,8 +207,8 @@ build/test-darknet/ready: test/frontends/darknet_setup
 	@$< $(@D)
 	@touch $@
 
-test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-coreml/ready build/test-darknet/ready build/test-paddle/ready ## Compare TFLite, Keras, TensorFlow, MXNet, Caffe, Core ML, DarkNet and PaddlePaddle with their own runtimes, by operator and on real models; write the tables of docs/front-ends.md; FRONTENDS='--only NAME' writes nothing, with --write the rows of networks
-	@failed=; for one in tflite keras tensorflow darknet caffe mxnet coreml paddle; do \
+test-frontends: setup product build/test-frontends/ready build/test-keras/ready build/test-mxnet/ready build/test-opencv/ready build/test-coreml/ready build/test-darknet/ready build/test-paddle/ready ## Compare TFLite, Keras, TensorFlow, MXNet, Caffe, Core ML, DarkNet and PaddlePaddle with their own runtimes, by operator and on real models, Caffe2 with kept results, OneFlow with NumPy; write the tables of docs/front-ends.md; FRONTENDS='--only NAME' writes nothing, with --write the rows of networks
+	@failed=; for one in tflite keras tensorflow darknet caffe caffe2 mxnet oneflow coreml paddle; do \
 	  $(PYTHON) test/frontends/$${one}_run.py $(FRONTENDS) || failed="$$failed $$one"; \
 	done; \
 	$(PYTHON) test/frontends/counts.py || failed="$$failed counts"; \

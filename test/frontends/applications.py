@@ -25,12 +25,16 @@ def chosen() -> dict[str, int]:
     return SIZES | (LARGER if os.environ.get("RELAY_LARGER") else {})
 
 
-def network(name: str, size: int):
-    """Returns a network for ten classes, and an image, (1, size, size, 3)."""
-    rng = np.random.default_rng(0)
+def built(name: str, size: int):
+    """Returns a network for ten classes with Keras's own random weights."""
     keras.backend.clear_session()
     how = {"weights": None, "input_shape": (size, size, 3), "classes": 10, "classifier_activation": None}
-    model = getattr(keras.applications, name)(**how)
+    return getattr(keras.applications, name)(**how)
+
+
+def network(name: str, size: int):
+    """Returns a network for ten classes, and an image, (1, size, size, 3)."""
+    rng, model = np.random.default_rng(0), built(name, size)
     for weight in model.weights:
         _, _, kind = weight.path.rpartition("/")
         shape = tuple(weight.shape)

@@ -1,17 +1,19 @@
 """A plugin of pytest: runs the tests that coremltools ships, with Relay in place of Apple's runtime.
 
 The tests build or convert models, and compare what they compute with values that they contain, or with PyTorch.
-RELAY_COREML_RESULTS names the file to which a line is added for each model: the kinds of layers or operations in it,
-and "" or the reason why it does not agree.
+RELAY_COREML_RESULTS names the file to which a line is added for each test (journal.py): the kinds of layers or
+operations in its models, and "" or the reason why they do not agree. Tests that are in the file do not run again.
 """
 
 import functools
-import json
 import os
+import pathlib
 import random
 import re
+import time
 
 import coremltools
+import journal
 import numpy as np
 import pytest
 from coremltools.converters.mil import testing_utils
@@ -20,6 +22,7 @@ from coremltools.models import utils
 
 import relay
 
+RESULTS = pathlib.Path(os.environ["RELAY_COREML_RESULTS"])
 HALF = {"rtol": 5e-2, "atol": 5e-2}
 _halves = [False]  # true if the present model computes in halves
 _kinds = set()  # of layers and operations in the models of the present test
@@ -133,26 +136,41 @@ coremltools.models.MLModel.make_state = make_state
 coremltools.models.MLModel.predict = lambda model, inputs, state=None: predict(model, inputs, state)
 
 
+def name_of(item):
+    return item.nodeid.split("coremltools/")[-1]
+
+
 def pytest_collection_modifyitems(config, items):
-    """Keeps RELAY_COREML_MOST cases of each test at random, with a fixed seed."""
-    most, kept = int(os.environ.get("RELAY_COREML_MOST", "8")), {}
-    order = list(items)
-    random.Random(0).shuffle(order)
-    for item in order:
-        kept.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    chosen = {id(one) for found in kept.values() for one in found[:most]}
+    """Keeps RELAY_COREML_MOST cases of each test, chosen by its name, and of these the ones without a result. Cases
+    that have one count as chosen."""
+    most, of_test = int(os.environ.get("RELAY_COREML_MOST", "8")), {}
+    for item in items:
+        of_test.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    done, chosen = {one.name for one in journal.read(RESULTS)[0]}, set()
+    for test, cases in of_test.items():
+        left = [one for one in cases if name_of(one) not in done]
+        count = min(len(left), max(0, most - (len(cases) - len(left))))
+        chosen.update(id(one) for one in random.Random(test).sample(left, count))
     items[:] = [one for one in items if id(one) in chosen]
+
+
+_begun = [0.0, 0.0]  # wall and CPU time at which the present test began
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    _kinds.clear()
+    _begun[:] = time.time(), time.process_time()
+    journal.begin(RESULTS, name_of(item))
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if report.when == "setup":
-        _kinds.clear()
-    if report.when == "call" and _kinds and not report.skipped:
-        why = "" if report.passed else str(call.excinfo.value)[:400] or "it fails"
-        if why:
-            why = f"{call.excinfo.typename}: {why}"
-        with open(os.environ["RELAY_COREML_RESULTS"], "a") as file:
-            file.write(json.dumps([item.nodeid.split("coremltools/")[-1], sorted(_kinds), why]) + "\n")
+    if report.when == "call" or (report.when == "setup" and not report.passed):
+        why = "" if report.passed or report.skipped else f"{call.excinfo.typename}: {str(call.excinfo.value)[:400]}"
+        kinds = [] if report.skipped else sorted(_kinds)
+        spent = time.time() - _begun[0], time.process_time() - _begun[1]
+        journal.add(RESULTS, journal.Result(name_of(item), kinds, why, *(round(one, 3) for one in spent)))
     return report

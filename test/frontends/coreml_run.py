@@ -3,31 +3,35 @@ ONNX Runtime on models that are published in both formats. Apple's runtime exist
 
 make test-frontends                            all of them; writes the tables of docs/front-ends.md
 test/frontends/coreml_run.py --only softmax    tests, networks and models with this in their name; writes nothing
+test/frontends/coreml_run.py --cases           the tests of operations and layers, without networks and PyTorch
+test/frontends/coreml_run.py --resume          goes on with a run that was interrupted, test by test
 """
 
 import collections
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+import journal
 import numpy as np
 from package_files import fetched
 from relay.frontend.coreml import import_file
 from relay.frontend.coreml.table import LAYERS, OPERATIONS
 from relay.frontend.shared.problems import Refused
-from runner import ROOT, Run, Tally, arrays, difference_of_values, main
+from runner import RESULTS, ROOT, Run, Tally, arrays, difference_of_values, main
 
 import relay
 
 PACKAGES = ROOT / "build" / "test-coreml"
 _OPERATIONS, _LAYERS, _TORCH = "converters/mil/mil/ops", "test/neural_network", "converters/mil/frontend/torch/test"
-TESTS = (
-    (_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py"),
-    (_TORCH, "test_torch_ops.py"),
-)  # fmt: skip
+# Those of operations and layers, and then those of the converter from PyTorch, whose tens of thousands of cases take
+# pytest minutes to collect.
+STAGES = (
+    ((_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py")),
+    ((_TORCH, "test_torch_ops.py"),),
+)
 CASES = 4  # of each test, chosen by a fixed seed
 CLOSE, CLOSE_HALF = 2e-5, 2e-2  # of the largest value
 LEAST = 0.01  # ONNX Runtime's sigmoid is off by 5e-8, also for scores that are near zero
@@ -57,30 +61,58 @@ TWINS = {
 }  # fmt: skip
 
 
-def run_tests(run, folder):
-    """Runs the tests that coremltools ships, and counts those that agree by kind of layer or operation."""
-    results = folder / "results.jsonl"
-    results.touch()
+def results_of_tests(run, folder):
+    """Runs the tests that coremltools ships; returns their results."""
+    path = RESULTS / "coreml.jsonl" if run.is_whole else folder / "results.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if run.resumes:
+        journal.mend(path)
+        kept, _ = journal.read(path)
+        run.earlier = sum(one.wall for one in kept), sum(one.cpu for one in kept)
+        print(f"{len(kept)} tests of coremltools have results", flush=True)
+    else:
+        path.unlink(missing_ok=True)
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "python", PACKAGES, pathlib.Path(__file__).parent))),
-        "RELAY_COREML_RESULTS": str(results), "RELAY_COREML_MOST": str(CASES), "RELAY_COREML_EVALUATE": "1",
+        "RELAY_COREML_RESULTS": str(path), "RELAY_COREML_MOST": str(CASES), "RELAY_COREML_EVALUATE": "1",
         "INCLUDE_MIL_FP32_UNIT_TESTS": "1",
     }  # fmt: skip
     command = [sys.executable, "-W", "ignore", "-m", "pytest", "-q", "-p", "coreml_oracle", "-p", "no:cacheprovider",
-               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", run.only,
-               *(str(PACKAGES / "coremltools" / place / one) for place, one in TESTS)]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if not results.stat().st_size and run.is_whole:
-        raise RuntimeError(f"no test of coremltools has run: {done.stdout[-2000:]}")
+               "-c", os.devnull, f"--rootdir={PACKAGES}", "--tb=no", "-k", run.only]  # fmt: skip
+    for tests in STAGES if run.has_networks else STAGES[:1]:
+        _run_stage(
+            path, [*command, *(str(PACKAGES / "coremltools" / place / one) for place, one in tests)], environment
+        )
+    results, _ = journal.read(path)
+    if not results and run.is_whole:
+        raise RuntimeError("no test of coremltools has run")
+    return results
+
+
+_ENDED = (0, 1, 5)  # pytest's: all passed, some failed, none was left to run
+
+
+def _run_stage(path, command, environment):
+    while True:
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        if done.returncode in _ENDED:
+            return
+        _, open_ = journal.read(path)
+        if not open_:
+            raise RuntimeError(f"pytest ends with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+        for name in open_:  # the test ended its process, and the others go on
+            journal.add(path, journal.Result(name, ["?"], f"it ends its process ({done.returncode})", 0.0, 0.0))
+
+
+def run_tests(run, folder):
+    """Compares the models in the tests of coremltools, and counts those that agree by kind of layer or operation."""
     tally = Tally()
-    for line in results.read_text().splitlines():
-        name, kinds, why = json.loads(line)
-        if why and "draws random values" not in why:
-            run.refused(tally, name, why[:300])
-            continue
-        tally.count += 1
-        if not why:
-            tally.agree.update(kinds)
+    for one in results_of_tests(run, folder):
+        if one.why and one.kinds:
+            run.refused(tally, one.name, one.why[:300])
+        elif one.kinds:
+            tally.count += 1
+            tally.agree.update(one.kinds)
     run.told(tally, "tests of coremltools agree")
     imported, compared = [], []
     for block, known, prefix, what in (("Core ML operations", OPERATIONS, "mil", "operation"),
@@ -91,7 +123,10 @@ def run_tests(run, folder):
         run.counted(block, f"| {what} | models that agree |", names, own, what, f" Refused by name: {refused}.")
         imported += [f"{prefix}:{name}" for name in names]
         compared += [f"{prefix}:{name}" for name in names if own.agree[name]]
-    run.facts |= {"imported": sorted(imported), "compared": sorted(compared), "cases": tally.count}
+    run.facts |= {
+        "imported": sorted(imported), "compared": sorted(compared), "cases": tally.count,
+        "reference": sorted([*(f"mil:{one}" for one in OPERATIONS), *(f"nn:{one}" for one in LAYERS)]),
+    }  # fmt: skip
 
 
 def networks():
@@ -244,4 +279,4 @@ def run_all(run: Run):
 
 
 if __name__ == "__main__":
-    sys.exit(main("coreml", "Compares models of Core ML with coremltools, PyTorch and ONNX.", run_all))
+    sys.exit(main("coreml", "Compares models of Core ML with coremltools, PyTorch and ONNX.", run_all, can_resume=True))

@@ -16,18 +16,20 @@ from runner import PAGE, RESULTS, write  # noqa: E402
 
 TITLES = {
     "tflite": "TFLite", "keras": "Keras", "tensorflow": "TensorFlow", "mxnet": "MXNet", "caffe": "Caffe",
-    "darknet": "DarkNet", "coreml": "Core ML", "paddle": "PaddlePaddle",
+    "caffe2": "Caffe2", "darknet": "DarkNet", "coreml": "Core ML", "paddle": "PaddlePaddle", "oneflow": "OneFlow",
 }  # fmt: skip
 # Names of the old importers that are not names of the format, and what they are called in it.
 RENAMED = {
     "tflite": {"DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess"},
     "darknet": {"ACTIVE": "activation", "NETWORK": "net", "BLANK": "blank"},
+    "coreml": {one: re.sub("(Function)?(Layer)?Params$", "", one) for one in OLD["coreml"]},
 }
-# Names that stand for no operator: TFLite has no TAN, and DarkNet no section [xnor].
+# Names that stand for no operator: TFLite has no TAN, and DarkNet no section [xnor]; Core ML's are preprocessing.
 NONE = {
     "darknet": {"BLANK", "NETWORK", "XNOR"},
     "keras": {"InputLayer"},
     "caffe": {"Input"},
+    "coreml": {"NeuralNetworkImageScaler", "NeuralNetworkMeanImage"},
     "paddle": {"feed"},
     "tflite": {"TAN"},
 }
@@ -49,8 +51,8 @@ def share(part: int, whole: int) -> str:
 
 def row(name: str, held: dict) -> tuple[str, str]:
     """A row of the table, and a sentence on what is missing of the old list."""
-    count, there, lacking = (0, 0, []) if name == "coreml" else of_old(name, held)
-    old = "" if name == "coreml" else share(there, count)
+    count, there, lacking = of_old(name, held)
+    old = share(there, count)
     reference = ""
     if held.get("reference"):
         known = {one.lower() for one in held["imported"]}

@@ -482,6 +482,37 @@ def tensorflow_functions():
         graph(f"TFOpLambda {name}", function, SEQUENCE)
 
 
+def lambdas():
+    """Lambda layers of live models: functions of keras.ops in Keras 3, of TensorFlow and its backend in Keras 2."""
+    if ops is not None:
+        functions = {
+            "l2 normalize": lambda x: ops.normalize(x, axis=-1, order=2), "part": lambda x: x[:, 1:4] * 2.0,
+            "mean": lambda x: ops.mean(ops.square(x), axis=1), "identity": lambda x: x,
+        }  # fmt: skip
+        both, scaled = lambda xs: ops.concatenate(xs, axis=-1), lambda x, by: ops.tanh(x) * by
+    else:
+        import tensorflow as tf
+
+        k = keras.backend
+        functions = {
+            "l2 normalize": lambda x: k.l2_normalize(x, axis=-1), "part": lambda x: x[:, 1:4] * 2.0,
+            "mean": lambda x: k.mean(k.square(x), axis=1), "softplus": lambda x: tf.nn.softplus(x),
+        }  # fmt: skip
+        both, scaled = lambda xs: tf.concat(xs, axis=-1), lambda x, by: tf.tanh(x) * by
+    for name, function in functions.items():
+        layer(f"Lambda {name}", lambda function=function: L.Lambda(function), SEQUENCE, forms=("live",))
+    layer("Lambda of two", lambda: L.Lambda(both), SEQUENCE, SEQUENCE, forms=("live",))
+    layer("Lambda with arguments", lambda: L.Lambda(scaled, arguments={"by": 3.0}), SEQUENCE, forms=("live",))
+
+    def inside():
+        twice = L.Lambda(lambda x: x * 2.0, name="twice")
+        inner = keras.Sequential([keras.Input((6,)), L.Dense(5), twice], name="inner")
+        x = keras.Input((6,))
+        return keras.Model(x, L.Lambda(lambda x: x + 1.0)(twice(L.Dense(5)(inner(x)))))
+
+    CASES.append(Case("Lambda inside of a model", inside, floats((3, 6)), ("live",)))
+
+
 def networks():
     def shared():
         encoder = keras.Sequential([L.Dense(5, "relu"), L.BatchNormalization(), L.Dense(4)], name="encoder")
@@ -517,7 +548,7 @@ def cases(framework):
     keras, L, ops = framework, _Layers(framework), getattr(framework, "ops", None)
     CASES.clear()
     for group in (convolutions, pools, activations, dense, normalisations, shapes, merges, preprocessing, recurrent,
-                  attention, networks):  # fmt: skip
+                  attention, lambdas, networks):  # fmt: skip
         group()
     operations() if ops is not None else tensorflow_functions()
     return list(CASES)

@@ -1,6 +1,9 @@
 """Trained Keras models from packages. They are fetched only by comparisons, because of their size."""
 
+import pathlib
+
 import fetch_models
+import package_files
 
 PACKAGES = [
     fetch_models.Package(
@@ -22,3 +25,17 @@ PACKAGES = [
         {"flucleave/model/final_model.h5": "flu_cleave"}, "PyPI",
     ),
 ]  # fmt: skip
+# Models in source archives: package, path in the archive, SHA-256.
+ARCHIVES = {
+    "dga_lstm": ("dgaintel==2.3", "dgaintel/domain_classifier_model.h5",  # MIT
+                 "b1b048885e6dc45bf79f129d2cb2d35521cf7a614b1334c700fc23e42d379f12"),
+}  # fmt: skip
+NAMES = [*fetch_models.names(packages=PACKAGES), *ARCHIVES]
+
+
+def fetch(name: str) -> pathlib.Path:
+    """The path of a model, which is fetched once and checked."""
+    if name not in ARCHIVES:
+        return fetch_models.fetch([name], packages=PACKAGES)[0]
+    package, path, sha256 = ARCHIVES[name]
+    return package_files.fetched(fetch_models.FOLDER / "keras", package, {path: sha256})[0]

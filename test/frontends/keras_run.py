@@ -25,14 +25,14 @@ os.environ.update(
 )
 
 import applications  # noqa: E402
-import fetch_models  # noqa: E402
 import keras  # noqa: E402
 import keras_cases  # noqa: E402
 import keras_packages  # noqa: E402
 import numpy as np  # noqa: E402
 from relay.frontend.keras import file as keras_file  # noqa: E402
+from relay.frontend.keras import options  # noqa: E402
 from relay.frontend.keras.config import Layer  # noqa: E402
-from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, way_out  # noqa: E402
+from relay.frontend.keras.table import ALIASES, LAYERS, OPERATIONS, TRACED, way_out  # noqa: E402
 from runner import CLOSE, CLOSE_NETWORK, Run, Tally, arrays, main, worst_of  # noqa: E402
 
 import relay  # noqa: E402
@@ -76,7 +76,9 @@ def modules(model, forms, folder):
 
 
 def compared(model, inputs, forms, folder, shapes=None):
-    """The largest difference from Keras, over all forms of a model."""
+    """The largest difference from Keras, over all forms of a model. All options of its layers must be listed."""
+    unlisted = [f"{kind}: {key}" for kind, config in layers_in(model) for key in options.unknown(kind, config)]
+    assert not unlisted, f"options.py lacks {', '.join(sorted(set(unlisted)))}"
     given = inputs if len(inputs) > 1 else inputs[0]
     wanted = flat(model(given, training=False))
     worst, known = 0.0, []
@@ -88,24 +90,34 @@ def compared(model, inputs, forms, folder, shapes=None):
     return worst
 
 
+def objects_in(value):
+    """The class, the module and the configuration of all objects in a configuration."""
+    if isinstance(value, dict):
+        kind, config = value.get("class_name"), value.get("config")
+        if isinstance(kind, str):
+            yield kind, str(value.get("module")), config if isinstance(config, dict) else {}
+        for one in value.values():
+            yield from objects_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from objects_in(one)
+
+
 def names_in(model):
     """The classes of the layers and operations of a model, also inside others."""
     found = set()
-
-    def visit(value, key=""):
-        if isinstance(value, dict):
-            kind = value.get("class_name")
-            if isinstance(kind, str) and (kind in LAYERS or kind in ALIASES or kind in OPERATIONS):
-                is_operation = str(value.get("module")).startswith(("keras.src.ops", "keras.src.activations"))
-                found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
-            for name, one in value.items():
-                visit(one, name)
-        elif isinstance(value, list):
-            for one in value:
-                visit(one, key)
-
-    visit(json.loads(model.to_json()))
+    for kind, module, _ in objects_in(json.loads(model.to_json())):
+        if any(kind in one for one in (LAYERS, ALIASES, OPERATIONS, TRACED)):
+            is_operation = module.startswith(("keras.src.ops", "keras.src.activations"))
+            found.add(f"ops.{kind}" if is_operation else ALIASES.get(kind, kind))
     return found
+
+
+def layers_in(model):
+    """The class and the configuration of each layer of a model, also inside others."""
+    for kind, module, config in objects_in(json.loads(model.to_json())):
+        if (kind in LAYERS or kind in ALIASES) and ".ops" not in module and ".activations" not in module:
+            yield kind, config
 
 
 def run_cases(run, framework):
@@ -192,7 +204,7 @@ def run_applications(run, tally):
 def inputs_of(name, model, rng):
     """Inputs of a real model: images, characters of domains, amino acids."""
     if name == "dga_lstm":
-        return [rng.integers(0, 39, (3, 82)).astype(np.float32)]
+        return [rng.integers(0, 39, (3, 82)).astype(np.int32)]
     if name == "flu_cleave":
         return [rng.integers(0, 20, (3, 6)).astype(np.float32)]
     return [rng.uniform(0, 1, (2, *model.input_shape[1:])).astype(np.float32)]
@@ -201,10 +213,10 @@ def inputs_of(name, model, rng):
 def run_real(run):
     """Compares models from packages with Keras 3, or with Keras 2 where Keras 3 refuses the file."""
     block = run.networks("Keras models", "| model | bytes | compared with | largest difference |")
-    for name in fetch_models.names(packages=keras_packages.PACKAGES):
+    for name in keras_packages.NAMES:
 
         def compare(name=name):
-            path = fetch_models.fetch([name], packages=keras_packages.PACKAGES)[0]
+            path = keras_packages.fetch(name)
             try:
                 model, by = keras.models.load_model(path, compile=False), f"Keras {keras.__version__}"
             except Exception:
@@ -225,27 +237,28 @@ def classes_of_keras():
 
 def tell(run, new, old):
     """Keeps the table of layers and operations, and the facts."""
-    compared_ = sorted(name for name in LAYERS if new.agree[name] or old.agree[name])
+    own = sorted([*LAYERS, *TRACED])
+    compared_ = [name for name in own if new.agree[name] or old.agree[name]]
     operations = sorted(OPERATIONS)
     known = [name for name in operations if new.agree[f"ops.{name}"]]
     rest = ", ".join(name for name in operations if name not in known)
-    rows = [f"| {name} | {new.agree[name] or ''} | {old.agree[name] or ''} |" for name in sorted(LAYERS)]
+    rows = [f"| {name} | {new.agree[name] or ''} | {old.agree[name] or ''} |" for name in own]
     rows += [
         "",
         f"{len(operations)} operations of `keras.ops` are imported. {len(known)} were compared: {', '.join(known)}."
         + (f" Not compared: {rest}." if rest else ""),
     ]
-    imported = sorted({*LAYERS, *ALIASES, "InputLayer"})
+    imported = sorted({*own, *ALIASES, "InputLayer"})
     others = [name for name in classes_of_keras() if name not in imported]
     reasons = "; ".join(f"{name}: {(way_out(Layer(name, name, {})) or ['not yet'])[0]}" for name in others)
     first = (
-        f"{len(LAYERS)} layers are imported, and {len(ALIASES)} other names of them; {len(compared_)} of them were "
-        f"compared. Layers of Keras {keras.__version__} that are not imported: {reasons}."
+        f"{len(own)} layers are imported (Lambda: of live models), and {len(ALIASES)} other names of them; "
+        f"{len(compared_)} of them were compared. Layers of Keras {keras.__version__} that are not imported: {reasons}."
     )
     run.table("Keras layers", "| layer | cases that agree with Keras 3 | with Keras 2 |", rows, [first])
     run.facts |= {
         "imported": imported,
-        "compared": sorted([*compared_, *(name for name, own in ALIASES.items() if own in compared_)]),
+        "compared": sorted([*compared_, *(name for name, one in ALIASES.items() if one in compared_)]),
         "cases": new.count + old.count, "reference": classes_of_keras(),
     }  # fmt: skip
 

@@ -127,8 +127,11 @@ class _Table:
 class Run:
     """A run of a front end's comparisons. name: the front end's, as in build/front-ends/NAME.json."""
 
-    def __init__(self, name: str, only: str = "", has_networks: bool = True, writes_rows: bool = False):
+    def __init__(self, name: str, only: str = "", has_networks: bool = True, writes_rows: bool = False,
+                 resumes: bool = False):  # fmt: skip
         self.name, self.only, self.has_networks, self._writes_rows = name, only, has_networks, writes_rows
+        self.resumes = resumes  # true if it goes on with an interrupted one
+        self.earlier = 0.0, 0.0  # seconds, and seconds of CPU, that the interrupted one took
         self.facts: dict[str, object] = {}  # for the table of counts
         self.failures: list[str] = []  # the names of cases and networks
         self._tables: dict[str, _Table] = {}
@@ -235,6 +238,7 @@ class Run:
 
     def _write_facts(self) -> None:
         wall, cpu = time.time() - self._begin[0], _cpu_seconds() - self._begin[1]
+        wall, cpu = wall + self.earlier[0], cpu + self.earlier[1]
         RESULTS.mkdir(parents=True, exist_ok=True)
         about = {
             "date": datetime.date.today().isoformat(), "machine": platform.machine(), "commit": _commit(),
@@ -243,16 +247,22 @@ class Run:
         (RESULTS / f"{self.name}.json").write_text(json.dumps(about | self.facts, indent=1) + "\n")
 
 
-def main(name: str, text: str, run_all: Callable[[Run], None]) -> bool:
-    """Runs the comparisons of a front end; returns true if any has failed. text: for --help."""
+def main(name: str, text: str, run_all: Callable[[Run], None], can_resume: bool = False) -> bool:
+    """Runs the comparisons of a front end; returns true if any has failed. text: for --help. can_resume: true if an
+    interrupted run leaves its results."""
     parser = argparse.ArgumentParser(description=text)
     only = "cases and networks with this regular expression in their name; writes nothing"
     parser.add_argument("--only", default="", help=only)
     rows = "with --only: writes the rows of these networks, each when it was compared"
     parser.add_argument("--write", action="store_true", help=rows)
     parser.add_argument("--cases", action="store_true", help="only the small cases; keeps the tables of networks")
+    if can_resume:
+        parser.add_argument("--resume", action="store_true", help="goes on with a run that was interrupted")
     arguments = parser.parse_args()
-    run = Run(name, arguments.only, not arguments.cases, arguments.write)
+    resumes = can_resume and arguments.resume
+    if resumes and arguments.only:
+        parser.error("--resume goes on with a run of everything: leave --only out")
+    run = Run(name, arguments.only, not arguments.cases, arguments.write, resumes)
     run_all(run)
     return run.end()
 

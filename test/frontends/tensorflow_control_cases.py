@@ -182,6 +182,51 @@ def module_of(name: str):
     return VARIABLES if name in _READ_VARIABLES else None
 
 
+# --- variables that a run changes -------------------------------------------------------------------------------------
+class _Sums(tf.Module):
+    """The sum of all inputs so far."""
+
+    def __init__(self):
+        super().__init__()
+        self.total = tf.Variable(tf.ones(3))
+
+    def run(self, x):
+        before = self.total.read_value()
+        self.total.assign_add(x)
+        return {"before": before, "after": self.total * 2.0}
+
+
+class _Means(tf.Module):
+    """A running mean that each second input is left out of."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.count = tf.Variable(tf.zeros(3)), tf.Variable(0)
+
+    def run(self, x):
+        self.count.assign_add(1)
+        if self.count % 2 == 1:
+            self.mean.assign(0.75 * self.mean + 0.25 * x)
+        return {"apart": x - self.mean}
+
+
+class _Loops(tf.Module):
+    """A sum that a loop adds to three times."""
+
+    def __init__(self):
+        super().__init__()
+        self.total = tf.Variable(tf.zeros(3))
+
+    def run(self, x):
+        for place in tf.range(3):
+            self.total.assign_sub(x * tf.cast(place, tf.float32))
+        return {"total": self.total + 0.0}
+
+
+# By name: a module whose run changes its variables.
+STATEFUL = {"sums": _Sums, "means in a branch": _Means, "sums in a loop": _Loops}
+
+
 # --- TensorFlow 1 -----------------------------------------------------------------------------------------------------
 def graphs_of_tensorflow_1():
     """Yields (name, GraphDef, inputs by name, outputs) of graphs with Switch, Merge, Enter, Exit and TensorArrayV3."""

@@ -95,6 +95,32 @@ MODELS = [
         _TAGS,
         ("model/Sigmoid",),
     ),
+    Model(
+        "MSD_musicnn",
+        "musicnn==0.1.0",
+        "checkpoint with its training graph",
+        {
+            "musicnn/MSD_musicnn/.meta": "046dc0f4f95374c3fc435a1c6619f6d1b9c82794ea2d2ef0a362a59630b5b1ec",
+            "musicnn/MSD_musicnn/.index": "87f3e0f3550c8d3bafc840374003e5c8af5eeb5ecf6add61af09a7822d3282c8",
+            "musicnn/MSD_musicnn/.data-00000-of-00001": (
+                "8579734ee6388f799ed0def4bbd0d1fdcbeaf213ef2a9dc860917bd76a303de6"
+            ),
+        },
+        _TAGS,
+        ("model/Sigmoid",),
+    ),
+    Model(
+        "MSD_vgg",
+        "musicnn==0.1.0",
+        "checkpoint with its training graph",
+        {
+            "musicnn/MSD_vgg/.meta": "f2f4718d0e2d9ea54d97bac053ca2dc3fa237b6521913b3ebe01164300ad201b",
+            "musicnn/MSD_vgg/.index": "50e499238457558bba9f34f8b84d4afb8279afd43520cdf0a4fdf805a49c9ca3",
+            "musicnn/MSD_vgg/.data-00000-of-00001": "9683d756b8311146534f333502ebf4a2a78a3e320c54ab0411dff6186d8375fc",
+        },
+        _TAGS,
+        ("model/Sigmoid",),
+    ),
 ]
 
 

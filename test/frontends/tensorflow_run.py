@@ -99,6 +99,9 @@ class Cases:
                 except Exception as error:
                     what = f"TensorFlow {type(error).__name__} {str(error).strip()[:300]}"
                     self.run.refused(self.tally, case.name, what)
+        for name, build in tensorflow_control_cases.STATEFUL.items():
+            if self.run.wants(f"variables {name}"):
+                self._run_steps(f"variables {name}", build())
         graphs = [
             *tensorflow_control_cases.graphs_of_tensorflow_1(),
             *tensorflow_control_cases.graphs_of_nodes(),
@@ -112,6 +115,28 @@ class Cases:
                 wanted = [np.asarray(one) for one in wanted]
                 self.check(f"TensorFlow 1 {name}", graph.as_graph_def(), inputs, outputs, wanted, CLOSE)
         self.run.told(self.tally, f"cases agree with TensorFlow {tf.__version__}")
+
+    def _run_steps(self, name, module):
+        """Compares several runs of a module that changes its variables."""
+        folder, rng = tempfile.mkdtemp(), np.random.default_rng(0)
+        module.run = tf.function(module.run, input_signature=[tf.TensorSpec([3], name="x")])
+        tf.saved_model.save(module, folder, signatures=module.run.get_concrete_function())
+
+        def compare():
+            imported = relay.load(folder)
+            compiled = relay.compile(imported, opt_level=1)
+            ports, worst = compiled.inputs[1:], 0.0
+            starts = zip(ports, imported["main"].attrs["state_starts"], strict=True)
+            states = [np.full(port.shape, start, port.dtype) for port, start in starts]
+            for _ in range(4):
+                x = rng.uniform(-1, 1, 3).astype(np.float32)
+                wanted = [np.asarray(one) for _, one in sorted(module.run(tf.constant(x)).items())]
+                got = arrays(compiled(x, *states))
+                worst = max(worst, worst_of(got[: len(wanted)], wanted))
+                states = got[len(wanted) :]
+            return worst
+
+        self.run.case(self.tally, name, compare, CLOSE, lambda: operators_of_saved(folder))
 
     def _run(self, case):
         names = [f"x{place}" for place in range(len(case.inputs))]
@@ -172,9 +197,9 @@ def needed_by(path, outputs):
         saved.ParseFromString(content.read_bytes())
         meta = saved.meta_graphs[0]
         graph, outputs = meta.graph_def, [one.name for one in meta.signature_def["serving_default"].outputs.values()]
-    elif path.suffix in (".meta", ".index"):
+    elif path.name.endswith((".meta", ".index")):  # a file `.meta` has no suffix
         meta = tf.compat.v1.MetaGraphDef()
-        meta.ParseFromString(path.with_suffix(".meta").read_bytes())
+        meta.ParseFromString(path.with_name(path.name.replace(".index", ".meta")).read_bytes())
         graph = meta.graph_def
     else:
         graph.ParseFromString(content.read_bytes())
@@ -192,8 +217,19 @@ def needed_by(path, outputs):
     return found
 
 
-def run_applications(run, needed):
-    """Compares networks of Keras with their SavedModels, and gathers the operators that they need."""
+def needed_by_applications():
+    """The operators of the inference of Keras's applications, which TensorFlow traces."""
+    found = set()
+    for name, size in applications.SIZES.items():
+        model = applications.built(name, size)
+        function = tf.function(lambda x, model=model: model(x, training=False))
+        traced = function.get_concrete_function(tf.TensorSpec([1, size, size, 3]))
+        found |= operators_of(traced.graph.as_graph_def())
+    return found
+
+
+def run_applications(run):
+    """Compares networks of Keras with their SavedModels."""
     block = run.networks("TensorFlow networks", "| network | parameters | largest difference |")
     for name, size in applications.SIZES.items():
 
@@ -201,21 +237,19 @@ def run_applications(run, needed):
             model, x = applications.network(name, size)
             with tempfile.TemporaryDirectory() as folder:
                 model.export(folder, verbose=False)
-                needed.update(needed_by(pathlib.Path(folder), ()))
                 worst = worst_of(run_relay(relay.load(folder), [x]), flat(model(x, training=False)))
             return worst, f"| {name} | {model.count_params():,} | {worst:.1e} |"
 
         run.network(block, name, compare)
 
 
-def run_real(run, needed):
-    """Compares models from packages with TensorFlow, and gathers the operators that they need."""
+def run_real(run):
+    """Compares models from packages with TensorFlow."""
     block = run.networks("TensorFlow models", "| model | form | bytes | largest difference |")
     for model in tensorflow_packages.MODELS:
 
         def compare(model=model):
             path = tensorflow_packages.fetched(model)
-            needed.update(needed_by(pathlib.Path(path), model.outputs))
             shapes = {name: one.shape for name, one in model.inputs.items() if one.ndim == 0}
             module = import_content(str(path), shapes=shapes, outputs=model.outputs)
             order = [one.name_hint for one in module["main"].params]
@@ -232,12 +266,15 @@ _AROUND = {"Placeholder", "PlaceholderV2"}
 
 def run_all(run: Run):
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
-    cases, needed = Cases(run), set()
+    cases = Cases(run)
     cases.run_all()
     if run.is_whole and os.environ.get("RELAY_RECORD"):
         record(cases.recorded)
-    run_applications(run, needed)
-    run_real(run, needed)
+    run_applications(run)
+    run_real(run)
+    needed = needed_by_applications() if run.is_whole else set()
+    for model in tensorflow_packages.MODELS if run.is_whole else ():
+        needed |= needed_by(pathlib.Path(tensorflow_packages.fetched(model)), model.outputs)
     own = sorted(set(CONVERTERS) - _AROUND, key=lambda one: (one.lstrip("_").lower(), one))
     agree = cases.tally.agree
     old = sum(agree[name] > 0 for name in OLD["tensorflow"])

@@ -18,6 +18,8 @@ sys.path[:0] = [str(ROOT / "build" / "test-frontends"), str(ROOT / "test" / "pyt
 import elementwise_cases  # noqa: E402, F401
 import fetch_models  # noqa: E402
 import lite_cases  # noqa: E402
+import lite_packages  # noqa: E402
+import moved_cases  # noqa: E402, F401
 import numpy as np  # noqa: E402
 import place_cases  # noqa: E402, F401
 import quantised_cases  # noqa: E402, F401
@@ -200,9 +202,10 @@ def run_model(name, path):
 def run_all(whole: Run):
     run_cases(whole)
     block = whole.networks("TFLite models", "| model | bytes | largest difference |")
-    names = [name for name in MODELS if whole.wants(name)]
-    for name, path in zip(names, fetch_models.fetch(names), strict=True):
-        whole.network(block, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
+    for known, fetch in ((MODELS, fetch_models.fetch), (lite_packages.NAMES, lite_packages.fetch)):
+        names = [name for name in known if whole.wants(name)]
+        for name, path in zip(names, fetch(names), strict=True):
+            whole.network(block, name, lambda name=name, path=path: run_model(name, path), CLOSE_NETWORK)
 
 
 if __name__ == "__main__":

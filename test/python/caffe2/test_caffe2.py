@@ -1,41 +1,20 @@
-"""Networks of Caffe2: results of Caffe2 itself (golden.npz, which test/frontends/caffe2_golden.py writes), old names
+"""Networks of Caffe2: results of Caffe2 itself (golden_cases.py), old names
 and arguments, and problems."""
 
 import pathlib
 
 import numpy as np
 import pytest
+from golden_cases import CASES, CLOSE, NOT_ALONE, largest, operator_of
 from protobuf_writer import net_def
 from relay.frontend.caffe2.table import OPERATORS
 
 import relay
 
-GOLDEN = np.load(pathlib.Path(__file__).with_name("golden.npz"))
-CASES = sorted({key.partition("|")[0] for key in GOLDEN.files})
-# Sums of up to 48 products in float32, in another order, relative to the largest value.
-CLOSE = 5e-6
-
 
 @pytest.mark.parametrize("name", CASES)
 def test_operators(name):
-    inputs = {key.partition("in:")[2]: GOLDEN[key] for key in GOLDEN.files if key.startswith(f"{name}|in:")}
-    wanted = [GOLDEN[key] for key in sorted(GOLDEN.files) if key.startswith(f"{name}|out:")]
-    shapes = {key: one.shape for key, one in inputs.items()}
-    types = {key: str(one.dtype) for key, one in inputs.items()}
-    module, params = relay.frontend.from_caffe2(
-        GOLDEN[f"{name}|init"].tobytes(), GOLDEN[f"{name}|predict"].tobytes(), shapes, types
-    )
-    assert params == {}
-    got = relay.compile(module)(*(inputs[one.name_hint] for one in module["main"].params))
-    got = [np.asarray(one) for one in (got if isinstance(got, (list, tuple)) else [got])]
-    for place, (a, b) in enumerate(zip(got, wanted, strict=True)):
-        if name.startswith("Dropout") and place == 1:
-            continue  # the mask, which Caffe2 leaves unset in predictions
-        assert a.shape == b.shape, (a.shape, b.shape)
-        if b.dtype.kind == "f":
-            assert np.abs(a - b).max(initial=0) <= CLOSE * max(np.abs(b).max(initial=0), 1e-30)
-        else:
-            np.testing.assert_array_equal(a, b)
+    assert largest(name) <= CLOSE
 
 
 # --- problems ---------------------------------------------------------------------------------------------------------
@@ -123,14 +102,8 @@ def test_changed_bytes(seed):
         assert "help:" in str(error) and "bug in Relay" not in str(error), str(error)
 
 
-# Other names of an operator, and those that only make constants.
-NOT_ALONE = {"AveragePool2D", "Conv2D", "MaxPool2D", "ConstantFill", "GivenTensorBoolFill", "GivenTensorDoubleFill",
-             "GivenTensorByteStringToUInt8Fill", "GivenTensorFill", "GivenTensorInt64Fill",
-                 "GivenTensorIntFill"}  # fmt: skip
-
-
 def test_every_operator_was_compared_and_is_listed():
-    compared = {name.partition(" ")[0] for name in CASES}
+    compared = {operator_of(name) for name in CASES}
     assert compared | NOT_ALONE == set(OPERATORS)
     page = (pathlib.Path(__file__).parents[3] / "docs" / "front-ends.md").read_text()
     listed = page.partition("<!-- Caffe2 operators")[2].partition("<!-- end of Caffe2 operators")[0]

@@ -314,19 +314,98 @@ def test_a_compiled_program_with_halves():
     assert np.abs(np.asarray(relay.compile(module)(X)) - wanted).max() < 2e-3
 
 
+DRAWN = [2000]
+DRAWS = {  # the mean and the deviation of each
+    "random_uniform": ({"low": value(-1.0), "high": value(3.0)}, 1.0, 4 / 12**0.5),
+    "random_normal": ({"mean": value(2.0), "stddev": value(0.5)}, 2.0, 0.5),
+    "random_bernoulli": ({"prob": value(0.25)}, 0.25, (0.25 * 0.75) ** 0.5),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_random_numbers_have_their_distribution(kind):
+    given, mean, deviation = DRAWS[kind]
+    steps = [operation(kind, [("r", "float32", DRAWN)], {"shape": value(np.array(DRAWN)), **given}),
+             operation("add", [("y", "float32", DRAWN)], {"x": "r", "y": "x"})]  # fmt: skip
+    content = program_model(steps, [("x", "float32", DRAWN)], ["y"])
+    first, second = (np.asarray(run(content, np.zeros(DRAWN, np.float32))) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    assert abs(first.mean() - mean) < 4 * deviation / DRAWN[0] ** 0.5
+    assert abs(first.std() - deviation) < 0.1 * deviation
+
+
+LAYERS_THAT_DRAW = {
+    "randomUniformLike": ([(2, -1.0), (3, 3.0)], 1.0), "randomNormalLike": ([(2, 2.0), (3, 0.5)], 2.0),
+    "randomBernoulliLike": ([(2, 0.25)], 0.25),
+    "randomUniformStatic": ([(2, -1.0), (3, 3.0), (4, np.array(DRAWN))], 1.0),
+    "randomNormalStatic": ([(2, 2.0), (3, 0.5), (4, np.array(DRAWN))], 2.0),
+    "randomBernoulliStatic": ([(2, 0.25), (3, np.array(DRAWN))], 0.25),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LAYERS_THAT_DRAW)
+def test_layers_that_draw(kind):
+    fields, mean = LAYERS_THAT_DRAW[kind]
+    content = network(layer(kind, "draw", [] if "Static" in kind else "x", "r", fields),
+                      layer("addBroadcastable", "add", ["r", "x"], "y"))  # fmt: skip
+    got = np.asarray(run(model(500, content, [array("x", *DRAWN)], [array("y")]), np.zeros(DRAWN, np.float32)))
+    assert got.shape == (2000,) and abs(got.mean() - mean) < 0.12 and got.std() > 0.3
+
+
+@pytest.mark.parametrize("mode", ["logits", "probs"])
+def test_classes_are_drawn_with_their_probabilities(mode):
+    shares = np.array([[0.125, 0.5, 0.375], [1, 0, 0]], np.float32)
+    given = np.log(np.maximum(shares, 1e-30)) if mode == "logits" else shares
+    steps = [operation("random_categorical", [("y", "float32", [2, 4000])],
+                       {"x": "x", "mode": value(mode), "size": value(4000)})]  # fmt: skip
+    got = np.asarray(run(program_model(steps, [("x", "float32", [2, 3])], ["y"]), given))
+    assert got.shape == (2, 4000) and not got[1].any()
+    np.testing.assert_allclose(np.bincount(got[0].astype(int)) / 4000, shares[0], atol=0.04)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("limit", [0.3, 100.0])
+def test_the_limit_of_the_cell_of_an_lstm(direction, limit):
+    steps, batch, inputs, size = 3, 2, 4, 5
+    ends = ["", "_back"][: 1 + (direction == "bidirectional")]
+    weights_of = {end: [RNG.uniform(-1, 1, shape).astype(np.float32) for shape in (
+        (4 * size, inputs), (4 * size, size), (4 * size,), (3 * size,))] for end in ends}  # fmt: skip
+    x = RNG.uniform(-2, 2, (steps, batch, inputs)).astype(np.float32)
+    begin = RNG.uniform(-1, 1, (2, batch, len(ends) * size)).astype(np.float32)
+    hidden, cells = [], []
+    for place, (wx, wh, bias, peep) in enumerate(weights_of.values()):
+        h, c = begin[:, :, place * size : (place + 1) * size].astype(float)
+        p = np.split(peep.astype(float), 3)
+        for one in (x if direction != "reverse" and place == 0 else x[::-1]).astype(float):  # gates i f o z
+            i, f, o, z = np.split(one @ wx.T.astype(float) + h @ wh.T.astype(float) + bias, 4, axis=1)
+            i, f = (1 / (1 + np.exp(-gate)) for gate in (i + p[0] * c, f + p[1] * c))
+            c = np.clip(f * c + i * np.tanh(z), -limit, limit)
+            h = np.tanh(c) / (1 + np.exp(-(o + p[2] * c)))
+        hidden.append(h)
+        cells.append(c)
+    given = {f"{name}{end}": value(one) for end, held in weights_of.items()
+             for name, one in zip(("weight_ih", "weight_hh", "bias", "peephole"), held, strict=True)}  # fmt: skip
+    given |= {"x": "x", "initial_h": value(begin[0]), "initial_c": value(begin[1]), "clip": value(limit),
+              "direction": value(direction)}  # fmt: skip
+    width = [batch, len(ends) * size]
+    results = [("y", "float32", [1, *width]), ("h", "float32", width), ("c", "float32", width)]
+    content = program_model([operation("lstm", results, given)], [("x", "float32", [steps, batch, inputs])], ["y", "c"])
+    y, last = run(content, x)
+    check(y, np.concatenate(hidden, axis=1)[None])
+    check(last, np.concatenate(cells, axis=1))
+
+
 # --- problems ---------------------------------------------------------------------------------------------------------
 def test_everything_missing_is_listed_at_once():
     shape = [3]
     steps = [
         operation("newest_operator", [("a", "float32", shape)], {"x": "x"}),
         operation("relu", [("b", "float32", shape)], {"x": "x", "alpha": value(1.0)}),
-        operation("random_normal", [("c", "float32", shape)], {"shape": value(np.array([3]))}),
         operation("add", [("y", "float32", shape)], {"x": "a", "y": "nowhere"}),
     ]
     said = problem(program_model(steps, [("x", "float32", shape)], ["y"]))
     assert "the operator newest_operator is not imported, first in `newest_operator 'a'`" in said
     assert "relu: its attribute `alpha` is not known, first in `relu 'b'`" in said
-    assert "random_normal: it draws random values" in said
     assert "no node before computes its input `nowhere`" in said
 
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "frontends"))
+import journal
 import runner
 
 HEAD = "| network | form | difference |"
@@ -63,3 +64,17 @@ def test_a_run_with_only_writes_nothing_by_default(page):
     run = runner.Run("nets", "one")
     run.network(run.networks("Nets", HEAD, keys=2), "one, plain", lambda: (0.0, "| one | plain | 0 |"))
     assert not run.end() and page.read_text() == TABLE
+
+
+def test_a_journal_keeps_results_and_names_what_has_not_ended(tmp_path):
+    path = tmp_path / "results.jsonl"
+    assert journal.read(path) == ([], [])
+    one = journal.Result("one", ["mil:add"], "", 1.5, 0.5)
+    journal.begin(path, "one")
+    journal.add(path, one)
+    journal.begin(path, "two")
+    path.write_text(path.read_text() + '{"name": "two", "ki')
+    assert journal.read(path) == ([one], ["two"])
+    journal.mend(path)
+    journal.add(path, journal.Result("two", [], "it fails", 1.0, 1.0))
+    assert [held.name for held in journal.read(path)[0]] == ["one", "two"] and journal.read(path)[1] == []

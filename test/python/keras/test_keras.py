@@ -2,6 +2,8 @@
 test/frontends/keras_run.py compares every layer with Keras."""
 
 import json
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -273,6 +275,18 @@ def test_everything_that_is_missing_is_listed_at_once():
         assert text in said
 
 
+def test_options_of_a_newer_keras():
+    config = sequential(
+        input_layer("x", 4), dense("d", 3, sharpness=2, softness=None, kernel_projector_regularizer="l2")
+    )
+    weights, x = {"layers/dense": [W, B]}, random(2, 4)
+    with pytest.raises(relay.CompileError, match="Dense: it has the option `sharpness`, which .* in Keras 3.15"):
+        relay.load(archive(config, weights, "3.16.0"))
+    close(relay.compile(archive(config, weights))(x), x @ W + B)
+    del config["config"]["layers"][1]["config"]["sharpness"]
+    close(relay.compile(archive(config, weights, "4.0.0"))(x), x @ W + B)
+
+
 def test_custom_layers():
     def doubled(inputs, config, weights):
         return inputs[0] * relay.const(np.float32(2))
@@ -287,6 +301,56 @@ def test_custom_layers():
     close(relay.compile(module)(x), 6 * x * np.arange(4))
     with pytest.raises(relay.CompileError, match="Mine: its converter returned None"):
         relay.frontend.from_keras(content, custom_layers={"l": doubled, "Mine": lambda *_: None})
+
+
+class Lambda:
+    """A live Lambda layer as Keras 3 has it, which is called on these symbolic tensors."""
+
+    name, arguments, trainable_weights, non_trainable_weights = "l", {"by": 2.5}, (), ()
+
+    def __init__(self, function, *specs):
+        arguments = types.SimpleNamespace(args=[[types.SimpleNamespace(shape=one, dtype="float32")] for one in specs])
+        self.function, self._inbound_nodes = function, [types.SimpleNamespace(arguments=arguments)] if specs else []
+
+
+def live(function, *specs):
+    """A live model of a Lambda layer, whose Keras makes a multiplication of what the function returns."""
+
+    def traced(inputs, outputs):
+        times = {"module": "keras.src.ops.numpy", "class_name": "Multiply", "config": {"name": "m"}, "name": "m"}
+        config = functional([input_layer("i", 4), called(times, [tensor("i"), outputs[1]])], ["i"], ["m"])
+        assert outputs[0] is inputs[0]
+        return types.SimpleNamespace(to_json=lambda: json.dumps(config), layers=[])
+
+    framework = types.ModuleType("keras_of_test")
+    framework.Model, framework.Input = traced, lambda shape, batch_size, dtype: (batch_size, *shape, dtype)
+    config = functional([input_layer("x", 4), called(layer("Lambda", "l"), [tensor("x")])], ["x"], ["l"])
+    made = type("Model", (), {"__module__": "keras_of_test", "to_json": lambda self: json.dumps(config)})()
+    made.layers = [type("Lambda", (Lambda,), {"__module__": "keras_of_test"})(function, *specs)]
+    return framework, made
+
+
+def test_a_function_of_a_live_model_is_traced(monkeypatch):
+    framework, model = live(lambda xs, by, training: (xs[0], by), (None, 4))
+    monkeypatch.setitem(sys.modules, "keras_of_test", framework)
+    module, _ = relay.frontend.from_keras(model)
+    x = random(3, 4)
+    close(relay.compile(module)(x), 2.5 * x)
+
+
+@pytest.mark.parametrize(("function", "specs", "said"), [
+    (lambda xs, by: 1 / 0, [(None, 4)], "(ZeroDivisionError: division by zero)"),
+    (lambda xs, by: (xs[0], by), [], "it is never called"),
+])  # fmt: skip
+def test_a_function_that_cannot_be_traced(monkeypatch, function, specs, said):
+    framework, model = live(function, *specs)
+    monkeypatch.setitem(sys.modules, "keras_of_test", framework)
+    with pytest.raises(relay.CompileError) as raised:
+        relay.frontend.from_keras(model)
+    for text in ("Lambda: Keras cannot call its function on symbolic tensors", said, "custom_layers"):
+        assert text in str(raised.value)
+    module, _ = relay.frontend.from_keras(model, custom_layers={"l": lambda inputs, config, weights: -inputs[0]})
+    close(relay.compile(module)(np.ones((1, 4), np.float32)), -np.ones((1, 4)))
 
 
 def test_reports_name_layers():

@@ -239,25 +239,91 @@ def test_variables_that_are_missing_or_of_another_shape_are_refused(tmp_path):
         assert said in str(raised.value) and "help:" in str(raised.value)
 
 
-def test_a_model_that_changes_a_variable_is_refused(tmp_path):
-    changes = function(
-        "run",
-        {"x": "float32", "handle": "resource"},
-        {"made": "float32"},
-        [node("count", "AssignAddVariableOp", "handle", "x", dtype=FLOAT), node("mul", "Mul", "x", "x", T=FLOAT)],
-        {"made": "mul:z:0"},
-    )
-    content = graph(
+HANDLE = {"x": "float32", "v": "resource"}
+
+
+def changing_graph(*functions):
+    """A graph that calls the function `run` on its input and on a variable."""
+    return graph(
         [
-            node("serving_x", "Placeholder", dtype=FLOAT, shape=Shape((-1, 3))),
-            node("v", "VarHandleOp", dtype=FLOAT, shape=Shape((3,)), shared_name="scale"),
+            node("serving_x", "Placeholder", dtype=FLOAT, shape=Shape((3,))),
+            node("v", "VarHandleOp", dtype=FLOAT, shape=Shape((3,)), shared_name="sum"),
             node("y", "StatefulPartitionedCall", "serving_x", "v", f=Func("run")),
         ],
-        [changes],
+        functions,
     )
-    path = saved_model(tmp_path / "m", content, *ENTRY, {"scale": VALUE})
-    with pytest.raises(relay.CompileError, match="AssignAddVariableOp: it changes a variable"):
+
+
+CHANGED = {"x": ("serving_x:0", "float32", (3,))}, {"made": ("y:0", "float32", (3,))}
+ADDS = [
+    node("before", "ReadVariableOp", "v", dtype=FLOAT),
+    node("add", "AssignAddVariableOp", "v", "x", "^before", dtype=FLOAT),
+]
+
+
+def test_a_variable_that_a_run_changes_is_a_state(tmp_path):
+    # The results need what reads before the change only after it.
+    nodes = [*ADDS, node("after", "ReadVariableOp", "v", "^add", dtype=FLOAT),
+             node("mul", "Mul", "after:value:0", "before:value:0", T=FLOAT)]  # fmt: skip
+    content = changing_graph(function("run", HANDLE, {"made": "float32"}, nodes, {"made": "mul:z:0"}))
+    path = saved_model(tmp_path / "m", content, *CHANGED, {"sum": np.full(3, 2, np.float32)})
+    module = relay.load(path)
+    main = module["main"]
+    assert [one.name_hint for one in main.params] == ["x", "sum"]
+    assert main.attrs["state_names"] == ["sum"] and main.attrs["state_starts"] == [2]
+    compiled, held = relay.compile(module), np.full(3, 2, np.float32)
+    for step in range(3):
+        x = np.arange(3, dtype=np.float32) + step
+        made, now = compiled(x, held)
+        np.testing.assert_array_equal(now, held + x)
+        np.testing.assert_array_equal(made, held * (held + x))
+        held = now
+
+
+def test_a_variable_is_changed_in_a_branch_and_in_a_loop(tmp_path):
+    adds = function("adds", HANDLE, {"made": "float32"}, ADDS, {"made": "x"})
+    passes = function("passes", HANDLE, {"made": "float32"}, [], {"made": "x"})
+    state = {"i": "int32", **HANDLE}
+    below = function("below", state, {"on": "bool"}, [const("limit", np.array(3, np.int32)),
+                     node("less", "Less", "i", "limit:output:0", T=Type("int32"))], {"on": "less:z:0"})  # fmt: skip
+    body = function("body", state, state, [
+        const("one", np.array(1, np.int32)), node("next", "Add", "i", "one:output:0", T=Type("int32")),
+        node("add", "AssignAddVariableOp", "v", "x", dtype=FLOAT),
+    ], {"i": "next:z:0", "x": "x", "v": "v"})  # fmt: skip
+    run_ = function("run", HANDLE, {"made": "float32"}, [
+        const("zero", np.array(0, np.int32)), const("first", np.array(0, np.int32)),
+        node("part", "GatherV2", "x", "first:output:0", "zero:output:0", Tparams=FLOAT, Tindices=Type("int32"),
+             Taxis=Type("int32")),
+        const("half", np.array(0.5, np.float32)), node("is", "Greater", "part:output:0", "half:output:0", T=FLOAT),
+        node("if", "If", "is:z:0", "x", "v", then_branch=Func("adds"), else_branch=Func("passes")),
+        node("loop", "While", "zero:output:0", "if:output:0", "v", "^if", cond=Func("below"), body=Func("body")),
+        node("after", "ReadVariableOp", "v", "^loop", dtype=FLOAT),
+    ], {"made": "after:value:0"})  # fmt: skip
+    path = saved_model(tmp_path / "m", changing_graph(run_, adds, passes, below, body), *CHANGED, {"sum": VALUE})
+    with pytest.warns(UserWarning, match="`sum` begins with values that are not all equal"):
+        compiled = relay.compile(relay.load(path))
+    for first, times in ((1.0, 4), (0.0, 3)):
+        x = np.array([first, 2, 3], np.float32)
+        made, now = compiled(x, VALUE)
+        np.testing.assert_array_equal(made, VALUE + times * x)
+        np.testing.assert_array_equal(now, made)
+
+
+@pytest.mark.parametrize(("nodes", "said"), [
+    ([const("i", np.array([0], np.int32)), node("add", "ResourceScatterAdd", "v", "i:output:0", "x", dtype=FLOAT,
+                                                Tindices=Type("int32"))], "ResourceScatterAdd: it changes a variable"),
+    ([const("i", np.array([2], np.float32)), node("add", "AssignVariableOp", "v", "i:output:0", dtype=FLOAT)],
+     "the variable `sum` is float32"),
+    ([node("add", "AssignAddVariableOp", "v", "x", "^nowhere", dtype=FLOAT)], "has no node `nowhere`"),
+    ([node("add", "AssignAddVariableOp", "v", "x", "^more", dtype=FLOAT),
+      node("more", "AssignAddVariableOp", "v", "x", "^add", dtype=FLOAT)], "the graph has a cycle"),
+])  # fmt: skip
+def test_changes_that_are_refused(tmp_path, nodes, said):
+    content = changing_graph(function("run", HANDLE, {"made": "float32"}, nodes, {"made": "x"}))
+    path = saved_model(tmp_path / "m", content, *CHANGED, {"sum": VALUE})
+    with pytest.raises(relay.CompileError, match=said) as raised:
         relay.load(path)
+    assert "help:" in str(raised.value)
 
 
 # --- diagnostics ------------------------------------------------------------------------------------------------------

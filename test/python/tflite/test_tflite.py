@@ -5,6 +5,7 @@ import struct
 
 import elementwise_cases  # noqa: F401
 import example
+import moved_cases  # noqa: F401
 import numpy as np
 import place_cases  # noqa: F401
 import pytest

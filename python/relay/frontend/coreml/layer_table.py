@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from ... import op
+from ..shared import draws
 from ..shared.problems import Refused
+from . import draws as layers_draws
 from . import functions as f
 from . import layers_control, layers_elements, layers_images, layers_sequences, layers_shape, layers_windows
 from .layers_elements import alike, compare, numeric, reduction
 from .network_schema import LAYERS as _ALL
 
-_RANDOM = Refused(
-    "it draws random values, which differ from run to run", "draw them outside, and pass them as an input"
-)
+_RANDOM = {
+    "Normal": (draws.normal, "mean", "stdDev"), "Uniform": (draws.uniform, "minVal", "maxVal"),
+    "Bernoulli": (draws.bernoulli, "prob"),
+}  # fmt: skip
 _UNARY = {
     "acos": op.acos, "acosh": op.acosh, "asin": op.asin, "asinh": op.asinh, "atan": op.atan, "atanh": op.atanh,
     "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "erf": op.erf, "exp2": f.power_of_two, "floor": op.floor,
@@ -35,14 +38,14 @@ LAYERS = {
     **{f"{name}Broadcastable": alike(function) for name, function in _BROADCASTABLE.items()},
     **{name: compare(function) for name, function in _COMPARISONS.items()},
     **{f"reduce{name}": reduction(kind) for name, kind in _REDUCTIONS.items()},
-    **{f"random{kind}{form}": _RANDOM for kind in ("Normal", "Uniform", "Bernoulli")
+    **{f"random{kind}{form}": layers_draws.layer(form, *how) for kind, how in _RANDOM.items()
        for form in ("Like", "Static", "Dynamic")},
     # --- elements ---
     "activation": layers_elements.activation,
     "add": numeric(op.add, True),
     "average": layers_elements.average,
     "bias": layers_elements.bias,
-    "categoricalDistribution": _RANDOM,
+    "categoricalDistribution": layers_draws.categorical,
     "clampedReLU": layers_elements.clamped_relu,
     "clip": layers_elements.clip,
     "copy": lambda c: c.x,

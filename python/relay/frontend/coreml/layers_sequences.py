@@ -8,8 +8,8 @@ from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import bounded, shape_of
 from ..shared.problems import Refused
+from . import clipped
 from .conversion import Layer
-from .recurrent import check_limit
 
 _SIMPLE = {"tanh": "tanh", "sigmoid": "sigmoid", "ReLU": "relu", "softsign": "softsign", "softplus": "softplus"}
 
@@ -134,9 +134,8 @@ def _lstm_weights(c: Layer, s: _Sequence, found) -> list[Expr]:
 
 def _lstm(c: Layer, s: _Sequence, weights: list, states: list, direction: str, activations: str):
     p = c.message("params")
-    check_limit(p.cellClipThreshold, s.steps)
-    return op.nn.lstm(s.x, weights, states, direction=direction, bias=True, peephole=p.hasPeepholeVectors,
-                      input_forget=p.coupledInputAndForgetGate, activations=activations)  # fmt: skip
+    return clipped.lstm(s.x, weights, states, p.cellClipThreshold, direction, p.hasPeepholeVectors,
+                        p.coupledInputAndForgetGate, activations)  # fmt: skip
 
 
 def lstm(c: Layer):

@@ -8,6 +8,7 @@ from ... import op
 from ..._core import Expr, TupleGetItem
 from ..shared.expressions import cast, shape_of
 from ..shared.problems import Refused
+from . import clipped
 from .conversion import Operation
 
 # Activations by their names in Core ML, as Relay's recurrent operators call them.
@@ -29,12 +30,6 @@ def ordered(kind: str, array: np.ndarray, size: int) -> np.ndarray:
             f"a weight has {array.shape[0]} rows for {blocks} gates of {size}", "take the weights of this model"
         )
     return np.concatenate([array[gate * size : (gate + 1) * size] for gate in ORDERS[kind]])
-
-
-def check_limit(limit: float, steps) -> None:
-    """Refuses a limit of the cell that can have an effect: a cell grows by 1 at most in a step. 0: no limit."""
-    if limit and not (isinstance(steps, int) and limit > steps):
-        raise Refused(f"it limits the cell to {limit}, which {steps} steps can reach", "leave the limit out")
 
 
 def _activation(c: Operation, name: str, otherwise: str) -> str:
@@ -88,10 +83,10 @@ def lstm(c: Operation):
         c.ignore("weight_ih_back", "weight_hh_back", "bias_back", "peephole_back")
     names = [_activation(c, *one) for one in (("recurrent_activation", "sigmoid"), ("cell_activation", "tanh"),
                                               ("activation", "tanh"))]  # fmt: skip
-    check_limit(c.real("clip", 0.0), c.shape[0])
     states = [_states(c, f"initial_{one}", ways, size) for one in "hc"]
-    made = op.nn.lstm(c.x, weights, [cast(one, c.dtype) for one in states], direction=directions, bias=True,
-                      peephole=peephole, activations=", ".join(names * ways))  # fmt: skip
+    states = [cast(one, c.dtype) for one in states]
+    made = clipped.lstm(c.x, weights, states, c.real("clip", 0.0), directions, peephole,
+                        activations=", ".join(names * ways))  # fmt: skip
     return [_outputs(c, made, directions), *(_flat(TupleGetItem(made, place)) for place in (1, 2))]
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ... import op
-from ..shared.problems import Refused
-from . import compressed, control, image, index, operations, parts, recurrent, shape, windows
+from . import compressed, control, draws, image, index, operations, parts, recurrent, shape, windows
 from . import functions as f
 from .layer_table import LAYERS as LAYERS
 from .operations import binary, logical, unary, with_epsilon, with_parameters
 
-RANDOM = Refused("it draws random values, which differ from run to run", "draw them outside, and pass them as an input")
 _UNARY = {
     "abs": op.abs, "acos": op.acos, "asin": op.asin, "atan": op.atan, "atanh": op.atanh, "ceil": op.ceil,
     "cos": op.cos, "cosh": op.cosh, "erf": op.erf, "exp": op.exp, "exp2": f.power_of_two, "floor": op.floor,
@@ -31,7 +29,6 @@ OPERATIONS = {
     **{f"logical_{name}": logical(function) for name, function in (
         ("and", op.logical_and), ("or", op.logical_or), ("xor", op.logical_xor))},
     **{f"reduce_{name}": operations.reduction(name) for name in _REDUCTIONS},
-    **{f"random_{name}": RANDOM for name in ("bernoulli", "categorical", "normal", "uniform")},
     # --- elements ---
     "cast": operations.cast_to,
     "clamped_relu": with_parameters(f.clamped_relu, "alpha", "beta"),
@@ -76,6 +73,11 @@ OPERATIONS = {
     "max_pool": windows.pooling("max"),
     "rnn": recurrent.rnn,
     "scaled_dot_product_attention": operations.attention,
+    # --- random numbers ---
+    "random_bernoulli": draws.random_bernoulli,
+    "random_categorical": draws.random_categorical,
+    "random_normal": draws.random_normal,
+    "random_uniform": draws.random_uniform,
     # --- shapes and places ---
     "argsort": index.argsort,
     "band_part": shape.band_part,

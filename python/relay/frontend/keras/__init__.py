@@ -100,10 +100,12 @@ def from_keras(
         raise wrong_input(f"the {kind} is not a Keras model", "give a keras.Model, or the path of a .keras or .h5 file")
     config, version = _of_live(model)
     from .config import network_of
+    from .traced import trace
     from .weights import Live
 
     importer = Importer(version, _in_keras_order(shape, channels_first), dict(custom_layers or {}), channels_first)
-    return importer.module(network_of(config), Live(model)), {}
+    network = network_of(config)
+    return importer.module(network, Live(model, trace(network, model))), {}
 
 
 def _of_live(model) -> tuple[dict, str]:

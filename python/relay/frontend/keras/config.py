@@ -65,6 +65,7 @@ class Layer:
     network: Network | None = None
     calls: list[Call] = dataclasses.field(default_factory=list)
     first_call: int = 0  # the number of the first of them
+    problem: str = ""  # the reason why a live layer is not imported, if its class does not say it
 
     def __str__(self) -> str:
         return f"{self.kind} `{self.name}`"

@@ -14,6 +14,7 @@ from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
 from ..shared.texts import Words
 from ..shared.windows import to_first, to_last
+from . import options
 from .config import Call, Layer, Network, Tensor, malformed, tensors_in
 from .conversion import Conversion, Text, Value, cast, dtype_of, is_float, policy, shape_of, tensors
 from .file import beyond
@@ -39,6 +40,7 @@ class Importer:
 
     def __init__(self, version: str, shapes: dict, custom: dict, channels_first: bool = False):
         self.is_keras_2 = version.split(".")[0] in ("0", "1", "2")
+        self.is_newer = options.is_newer(version)
         self.shapes, self.custom, self.channels_first = shapes, custom, channels_first
         self.problems, self.fates = Problems("the Keras model", OTHER), Fates()
         self.stand_ins = StandIns(self.problems)
@@ -138,6 +140,8 @@ class Importer:
         convert = _adapted(self.custom_of(layer)) if self.custom_of(layer) else converter_of(layer)
         if convert is None:
             raise self._missing(layer)
+        if self.is_newer and not layer.is_operation and not self.custom_of(layer):
+            _check_options(layer)
         if layer.kind not in TAKES_TEXTS and any(isinstance(one, Text) for one in tensors([args, kwargs])):
             raise Refused(*NO_STRINGS)
         try:
@@ -220,6 +224,16 @@ class Importer:
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
     """Returns true if two arrays of one type and shape have the same bits."""
     return np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8))
+
+
+def _check_options(layer: Layer) -> None:
+    newer = options.unknown(layer.kind, layer.config)
+    if newer:
+        known = ".".join(map(str, options.KNOWN))
+        raise Refused(
+            f"it has the option `{newer[0]}`, which its class does not have in Keras {known}",
+            "leave the option out, or give the layer's meaning: custom_layers={'Class': function}",
+        )
 
 
 class _Missing(Refused):

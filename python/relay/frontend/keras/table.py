@@ -232,6 +232,8 @@ def converter_of(layer: Layer):
     return LAYERS.get(ALIASES.get(layer.kind, layer.kind))
 
 
+# Layers that hold functions: those of live models are imported, as Keras traces them.
+TRACED = ("Lambda",)
 NO_STRINGS = (
     "it makes texts, reads their letters, or hashes",
     "compute it before the model, and pass its result as an input",
@@ -239,7 +241,8 @@ NO_STRINGS = (
 _WAYS_OUT = {
     "Lambda": (
         "it holds Python code, which is not run",
-        "write it with layers or keras.ops, or give its meaning: custom_layers={'NAME OF THE LAYER': function}",
+        "write it with layers or keras.ops and give the model itself, not its file, or give its meaning: "
+        "custom_layers={'NAME OF THE LAYER': function}",
     ),
     **dict.fromkeys(("TextVectorization", "Hashing", "HashedCrossing"), NO_STRINGS),
     **dict.fromkeys(
@@ -256,4 +259,5 @@ def way_out(layer: Layer) -> tuple[str, str] | None:
         return f"TensorFlow's function {layer.config.get('function')}", (
             "write it with layers, or give its meaning: custom_layers={'NAME OF THE LAYER': function}"
         )
-    return _WAYS_OUT.get(layer.kind)
+    known = _WAYS_OUT.get(layer.kind)
+    return (layer.problem, known[1]) if layer.problem and known else known

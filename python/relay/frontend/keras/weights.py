@@ -102,21 +102,22 @@ class Grouped:
 
 
 class Live:
-    """The weights of a live model: those of its layers."""
+    """The weights of a live model: those of its layers. traced: models of functions, by the id of their layer."""
 
-    def __init__(self, model):
-        self._model = model
+    def __init__(self, model, traced: dict):
+        self._model, self._traced = model, traced
 
     def again(self) -> Live:
         return self
 
     def of_layers(self, layers: list) -> dict:
         held = {layer.name: layer for layer in self._model.layers}
-        return {
-            layer.name: Live(held[layer.name]) if layer.network else Listed(_of_live(held[layer.name]))
-            for layer in layers
-            if layer.name in held
-        }
+        return {layer.name: self._of(layer, held[layer.name]) for layer in layers if layer.name in held}
+
+    def _of(self, layer, live):
+        if layer.network:
+            return Live(self._traced.get(id(live), live), self._traced)
+        return Listed(_of_live(live))
 
 
 def _of_live(layer) -> list:

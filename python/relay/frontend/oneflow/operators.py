@@ -34,6 +34,11 @@ def binary(function):
     return convert
 
 
+def logical(function):
+    """Returns the converter of an operator on truth values. A number other than 0 is true."""
+    return lambda c: function(*(cast(one, "bool") for one in c.inputs))
+
+
 def add_n(c: NodeConversion):
     made = c.x
     for one in c.inputs[1:]:
@@ -302,9 +307,11 @@ def slice_(c: NodeConversion):
 
 def pad(c: NodeConversion):
     before, after = c.ints("padding_before"), c.ints("padding_after")
-    c.ignore("padding", "integral_constant_value")
+    c.ignore("padding", "integral_constant_value", "floating_constant_value")
     pairs = [list(one) for one in zip(before, after, strict=True)]
-    return op.nn.pad(c.x, pad_width=pairs, pad_value=c.real("floating_constant_value", 0.0))
+    real = is_float(c.dtype)
+    value = c.real("floating_constant_value", 0.0) if real else float(c.int("integral_constant_value", 0))
+    return op.nn.pad(c.x, pad_width=pairs, pad_value=value)
 
 
 def constant(c: NodeConversion):
@@ -333,7 +340,8 @@ def where(c: NodeConversion):
 
 
 def gather(c: NodeConversion):
-    c.ignore("batch_dims")
+    if c.int("batch_dims", 0):
+        raise Refused(f"`batch_dims` is {c.int('batch_dims')}", "gather along one axis of the whole tensor")
     return op.take(c.x, c.input(1), axis=c.axis("axis", 0), mode="checked")
 
 
@@ -355,6 +363,10 @@ def upsample(method: str):
 
 def quick_gelu(x: Expr) -> Expr:
     return op.multiply(x, op.sigmoid(op.multiply(x, like(x, 1.702))))
+
+
+def reciprocal_no_nan(x: Expr) -> Expr:
+    return op.where(op.equal(x, like(x, 0)), like(x, 0), functions.reciprocal(x))
 
 
 def square(x: Expr) -> Expr:

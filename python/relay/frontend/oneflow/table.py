@@ -12,17 +12,15 @@ _UNARY = {
     "atanh": op.atanh, "ceil": op.ceil, "cos": op.cos, "cosh": op.cosh, "erf": op.erf, "erfc": op.erfc, "exp": op.exp,
     "expm1": op.expm1, "floor": op.floor, "gelu": op.nn.gelu, "log": op.log, "log1p": op.log1p, "mish": operators.mish,
     "negative": op.negative, "quick_gelu": operators.quick_gelu, "reciprocal": functions.reciprocal,
-    "reciprocal_no_nan": functions.reciprocal, "relu": op.nn.relu, "rint": op.round, "round": op.round,
+    "reciprocal_no_nan": operators.reciprocal_no_nan, "relu": op.nn.relu, "rint": op.round, "round": op.round,
     "rsqrt": op.rsqrt, "sigmoid": op.sigmoid, "sigmoid_v2": op.sigmoid, "sign": op.sign, "silu": operators.silu,
     "sin": op.sin, "sinh": op.sinh, "softsign": functions.softsign, "sqrt": op.sqrt, "square": operators.square,
     "tan": op.tan, "tanh": op.tanh, "zero_like": op.zeros_like, "ones_like": op.ones_like,
-    "logical_not": op.logical_not,
 }  # fmt: skip
 _BINARY = {
     "add": op.add, "sub": op.subtract, "mul": op.multiply, "div": op.divide, "maximum": op.maximum,
     "minimum": op.minimum, "pow": op.power, "floor_mod": op.floor_mod, "equal": op.equal, "not_equal": op.not_equal,
     "greater": op.greater, "greater_equal": op.greater_equal, "less": op.less, "less_equal": op.less_equal,
-    "logical_and": op.logical_and, "logical_or": op.logical_or,
 }  # fmt: skip
 _SCALAR = {
     "add": op.add, "mul": op.multiply, "div": op.divide, "pow": op.power, "fmod": op.trunc_mod,
@@ -34,6 +32,9 @@ _SCALAR = {
 OPERATORS = {
     **{name: unary(function) for name, function in _UNARY.items()},
     **{f"broadcast_{name}": binary(function) for name, function in _BINARY.items()},
+    "broadcast_logical_and": operators.logical(op.logical_and),
+    "broadcast_logical_or": operators.logical(op.logical_or),
+    "logical_not": operators.logical(op.logical_not),
     **{f"scalar_{name}": scalar(function) for name, function in _SCALAR.items()},
     **{f"reduce_{name}": reduction(function) for name, function in (
         ("max", op.max), ("mean", op.mean), ("min", op.min), ("prod", op.prod), ("sum", op.sum))},

@@ -24,6 +24,9 @@ ArgMin: T Tidx output_type
 Asin: T
 Asinh: T
 Assert: T summarize
+AssignAddVariableOp: dtype
+AssignSubVariableOp: dtype
+AssignVariableOp: dtype validate_shape
 Atan: T
 Atan2: T
 Atanh: T

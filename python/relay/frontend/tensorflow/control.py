@@ -34,23 +34,50 @@ def if_(c: Conversion):
     known = known_bool(condition)
     if known is not None:
         return c.call(_function(c, "then_branch" if known else "else_branch"), arguments)
-    first, second = (c.call(_function(c, name), arguments) for name in ("then_branch", "else_branch"))
-    return [FAILED] * len(first) if condition is FAILED else choose(condition, first, second)
+    (first, second), changed = _calls(c, [_function(c, name) for name in ("then_branch", "else_branch")], arguments)
+    if condition is FAILED:
+        return [FAILED] * (len(first) - len(changed))
+    return _kept(c, choose(condition, first, second), changed)
+
+
+def _calls(c: Conversion, functions: list[Function], arguments: list) -> tuple[list[list], list[str]]:
+    """Returns the results of each of these functions, with the values of all variables that one of them changes after
+    them, and the nodes of these variables."""
+    variables = c.importer.variables
+    before, results, after = variables.current, [], []
+    for function in functions:
+        variables.current = dict(before)
+        results.append(c.call(function, arguments))
+        after.append(variables.current)
+    variables.current = before
+    nodes = sorted({node for one in after for node in one if one[node] is not variables.begun(node)})
+    if any(c.importer.changes(one.name) for one in functions):
+        results = [[*made, *(held.get(node, variables.begun(node)) for node in nodes)]
+                   for made, held in zip(results, after, strict=True)]  # fmt: skip
+        return results, nodes
+    return results, []
+
+
+def _kept(c: Conversion, made: list, changed: list[str]) -> list:
+    """Returns the results of a branch. The values of variables behind them become those at this point of the run."""
+    count = len(made) - len(changed)
+    c.importer.variables.current.update(zip(changed, made[count:], strict=True))
+    return made[:count]
 
 
 def case(c: Conversion):
     branches, arguments = c.list("branches"), c.inputs[1:]
     if not branches or not all(isinstance(one, Function) for one in branches):
         raise Refused("it has no branches")
-    results = [c.call(one, arguments) for one in branches]
+    results, changed = _calls(c, branches, arguments)
     if c.value(0) is FAILED:
-        return [FAILED] * len(results[0])
+        return [FAILED] * (len(results[0]) - len(changed))
     index, made = op.reshape(c.expr(0), newshape=[]), results[-1]
     for place in reversed(range(len(results) - 1)):
         made = choose(op.equal(index, number(place, c.dtype(0))), results[place], made)
     if len(results) > 1:  # an index below 0 takes the last branch
         made = choose(op.less(index, number(0, c.dtype(0))), results[-1], made)
-    return made
+    return _kept(c, made, changed)
 
 
 def while_(c: Conversion):
@@ -61,6 +88,9 @@ def while_(c: Conversion):
     constant = [_passes(graph, ref) == param for ref, param in zip(graph.results, graph.params, strict=False)]
     given = [outside.hold(one) if fixed else one for one, fixed in zip(c.inputs, constant, strict=True)]
     changing = [place for place, fixed in enumerate(constant) if not fixed]
+    variables, changed = c.importer.variables, []  # nodes of variables: their values are a part of the state
+    if c.importer.changes(body.name) or c.importer.changes(condition.name):
+        changed = sorted(variables.changed)
 
     def whole(state: list) -> list:
         made = list(given)
@@ -69,18 +99,22 @@ def while_(c: Conversion):
         return made
 
     def step(state: list):
-        values = whole(state)
+        values = whole(state[: len(changing)])
+        variables.current.update(zip(changed, state[len(changing) :], strict=True))
         goes_on = c.call(condition, values)
         if len(goes_on) != 1:
             raise Refused(f"its condition has {len(goes_on)} results")
         following = c.call(body, values)
-        return goes_on[0], [following[place] for place in changing]
+        return goes_on[0], [*(following[place] for place in changing), *(variables.current[node] for node in changed)]
 
     made = list(c.inputs)
-    if not changing:
+    if not changing and not changed:
         raise Refused("it never changes its state")
-    for place, one in zip(changing, repeat([given[place] for place in changing], step, outside), strict=True):
+    begun = [*(given[place] for place in changing), *(variables.begun(node) for node in changed)]
+    after = repeat(begun, step, outside)
+    for place, one in zip(changing, after, strict=False):
         made[place] = one
+    variables.current.update(zip(changed, after[len(changing) :], strict=True))
     return made
 
 

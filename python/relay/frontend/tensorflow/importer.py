@@ -13,15 +13,16 @@ from ...errors import CompileError, told
 from ..shared.folded import folded
 from ..shared.problems import Problems, Refused
 from ..shared.provenance import Fates
-from ..shared.values import FAILED, Function, Known, constant
+from ..shared.values import FAILED, Function, Known, Variable, constant
 from . import control1, texts
 from .attributes import unknown
+from .changing import Changing
 from .conversion import Conversion, is_failed
 from .file import Model
 from .graph import CONTROL, Graph, Node, Ref, body_of, functions_of, main_graph
 from .known import fold
 from .scope import Scope
-from .table import ASSIGNS, CONVERTERS, FOR_INFERENCE, way_out
+from .table import ASSIGNS, CONVERTERS, way_out
 from .variables import Variables
 
 OTHER = "the operators that are imported are listed in docs/front-ends.md; write this part with those"
@@ -30,14 +31,15 @@ MOST_DEPTH = 48  # functions and loops inside others
 
 
 class Importer:
-    """The import of one model."""
+    """The import of one model. changed: the variables that a run changes, as an import before has found them."""
 
-    def __init__(self, model: Model):
+    def __init__(self, model: Model, changed: dict[str, Variable]):
         self.model = model
         self.problems, self.fates = Problems("the TensorFlow model", OTHER), Fates()
         self.graph = main_graph(model.graph, model.name)
         self.functions, self._bodies = functions_of(model.graph, model.name), {}
-        self.variables, self.words = Variables(self), texts.Words()
+        self.variables, self.words = Variables(self, changed), texts.Words()
+        self._changing = Changing(self.functions)
         self.main = Scope(self.graph, {})
         self._converted = self._depth = 0
         self._folded, self._shared = {}, {}
@@ -81,15 +83,21 @@ class Importer:
                 "save the model again with TensorFlow",
             )
         scope = Scope(graph, dict(zip(graph.params, arguments, strict=True)))
-        self.evaluate(scope, graph.results)
+        # a function runs all nodes that change variables, also those that no result needs
+        self.evaluate(scope, [*graph.results, *(Ref(name) for name in self._changing.own(graph))])
         return [scope.get(ref, f"the function `{graph.name}`") for ref in graph.results]
 
+    def changes(self, function: str) -> bool:
+        """Returns true if a call of a function changes a variable."""
+        return self._changing.is_changing(function)
+
     def _refuse_assignments(self, nodes) -> None:
-        """Records the nodes that change variables. A function runs all of them, also those that no result needs."""
+        """Records the nodes that change variables in forms that are not imported. A function runs all of them, also
+        those that no result needs."""
         for node in nodes:
             if node.op in ASSIGNS:
-                self.problems.record(f"{node.op}: it changes a variable, and a run of this program keeps nothing",
-                                     f", first in `{node.name}`", FOR_INFERENCE)  # fmt: skip
+                reason, remedy = way_out(node.op)
+                self.problems.record(f"{node.op}: {reason}", f", first in `{node.name}`", remedy)
 
     def check_effects(self, refs: list[Ref]) -> None:
         """Records the nodes of the main graph that change variables before the outputs are computed."""
@@ -141,7 +149,11 @@ class Importer:
         """Returns the results that the node needs before it is converted; more of them when these are there."""
         if node.op in CONTROL:
             return control1.needs(self, scope, node)
-        return node.inputs
+        if not self._changing.own(scope.graph):
+            return node.inputs
+        for name in node.controls:
+            self._check(scope, name)
+        return [*node.inputs, *(Ref(name) for name in node.controls)]
 
     def _convert(self, scope: Scope, node: Node):
         """Returns the results of a node, or FAILED."""

@@ -8,7 +8,7 @@ from ...ir.expr import var
 from ..shared.expressions import shape_of
 from ..shared.module import given_sizes, named, without_shape
 from ..shared.problems import Refused
-from ..shared.values import FAILED, Absent, Complex, Known
+from ..shared.values import FAILED, Absent, Complex, Known, Variable
 from ..shared.windows import to_first, to_last
 from .file import Model
 from .graph import CONTROL, Node, Ref, ref_of
@@ -30,9 +30,17 @@ class Input:
         self.name, self.ref, self.dtype, self.shape = name, ref, dtype, shape
 
 
-def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signature: str | None) -> IRModule:
-    """Returns the module of a model. shapes: sizes of inputs by name. outputs: names of results, or None."""
-    importer = Importer(model)
+def module_of(
+    model: Model,
+    shapes: dict,
+    channels_first: bool,
+    outputs,
+    signature: str | None,
+    changed: dict[str, Variable] | None = None,
+) -> IRModule:
+    """Returns the module of a model. shapes: sizes of inputs by name. outputs: names of results, or None. changed: the
+    variables that a run changes, as an import before has found them."""
+    importer = Importer(model, changed or {})
     entry = _entry(model, outputs, signature)
     params: dict[str, Expr] = {}
 
@@ -68,6 +76,8 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
             importer.main.values[one.ref.name] = FAILED
     importer.evaluate(importer.main, refs)
     importer.check_effects(refs)
+    if not importer.variables.is_complete:
+        return module_of(model, shapes, channels_first, outputs, signature, importer.variables.changed)
     _check_names(shapes, params, importer)
     results = [
         _result(importer, importer.main.get(ref, f"the output `{name}`"), name)
@@ -81,8 +91,12 @@ def module_of(model: Model, shapes: dict, channels_first: bool, outputs, signatu
     for one in results:
         infer_expr(one)
     ordered = _in_graph_order(params, entry, importer)
+    for node, state in importer.variables.states.items():
+        ordered.append(state.param)
+        results.append(importer.variables.begun(node))
+        names = [*names, state.name]
     main = Function(ordered, results[0] if len(results) == 1 else Tuple(results))
-    for name, value in importer.words.attrs().items():
+    for name, value in (importer.words.attrs() | importer.variables.attrs()).items():
         main = main.with_attr(name, value)
     attrs = importer.fates.attrs({"main": main}) | {
         "input_names": [one.name_hint for one in ordered], "output_names": _unique(names)

@@ -7,6 +7,8 @@ from ..shared.values import Known, Variable
 from .conversion import Conversion
 from .tensors import array_of
 
+FOR_INFERENCE = "save the model for inference, so that a run changes no variable"
+
 
 def const(c: Conversion):
     held = c.node.attrs.get("value")
@@ -26,11 +28,30 @@ def variable(c: Conversion):
     return c.importer.variables.value(Variable(c.node.name, c.node.name, c("dtype"), c("shape", None)))
 
 
-def read(c: Conversion):
+def _handle(c: Conversion) -> Variable:
     found = c.value(0)
     if not isinstance(found, Variable):
         raise Refused("its input is not the handle of a variable")
-    return c.importer.variables.value(found)
+    return found
+
+
+def read(c: Conversion):
+    return c.importer.variables.read(_handle(c))
+
+
+def assign(function=None):
+    """Returns the converter of a node that changes a variable. function: of the value before, and the input."""
+
+    def convert(c: Conversion):
+        if c.scope.frame is not None or c.scope.graph.users_of_kind("Switch"):
+            raise Refused("it changes a variable in a branch or loop of TensorFlow 1", FOR_INFERENCE)
+        variable, value = _handle(c), c.expr(1)
+        if function is not None:
+            value = function(c.as_expr(c.importer.variables.read(variable)), value)
+        c.importer.variables.write(variable, value)
+        return []
+
+    return convert
 
 
 def gather(c: Conversion):
@@ -38,7 +59,7 @@ def gather(c: Conversion):
     from .index import gathered
 
     value = read(c)
-    return gathered(c, value.expr(), 1, c("batch_dims", 0))
+    return gathered(c, c.as_expr(value), 1, c("batch_dims", 0))
 
 
 def placeholder(c: Conversion):
@@ -50,4 +71,4 @@ def gather_nd(c: Conversion):
     """ResourceGatherNd(handle, indices)."""
     from .index import gathered_nd
 
-    return gathered_nd(c, read(c).expr())
+    return gathered_nd(c, c.as_expr(read(c)))

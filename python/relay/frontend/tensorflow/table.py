@@ -46,13 +46,15 @@ _SAME = dict.fromkeys(
 )  # fmt: skip
 _NOTHING = dict.fromkeys(("NoOp", "Assert", "Print", "ControlTrigger"), shapes.nothing)
 _NOTHING["Print"] = elementwise.same
-# Operators that change variables.
+# Operators that change variables: those that are imported, and the others.
+STATES = {
+    "AssignVariableOp": sources.assign(), "AssignAddVariableOp": sources.assign(op.add),
+    "AssignSubVariableOp": sources.assign(op.subtract),
+}  # fmt: skip
 ASSIGNS = (
-    "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp",
-     "ResourceScatterAdd", "ResourceScatterUpdate", "ResourceScatterNdAdd", "ResourceScatterNdUpdate",
-    "ScatterUpdate", "ScatterAdd", 
+    "Assign", "AssignAdd", "AssignSub", "ResourceScatterAdd", "ResourceScatterUpdate", "ResourceScatterNdAdd",
+    "ResourceScatterNdUpdate", "ScatterUpdate", "ScatterAdd",
 )  # fmt: skip
-FOR_INFERENCE = "save the model for inference, so that a run changes no variable"
 _ELEMENTS = {
     **{name: elementwise.unary(one) for name, one in _UNARY.items()},
     **{name: elementwise.binary(one) for name, one in _BINARY.items()},
@@ -183,7 +185,7 @@ _SOURCES = {
 
 CONVERTERS = {
     **_SAME, **_NOTHING, **_ELEMENTS, **_REDUCTIONS, **_LAYERS, **_SHAPES, **_INDICES, **_IMAGES,
-    **_COMPLEX, **_CONTROL, **_SOURCES, **quantized.CONVERTERS, **tables.CONVERTERS,
+    **_COMPLEX, **_CONTROL, **_SOURCES, **STATES, **quantized.CONVERTERS, **tables.CONVERTERS,
 }  # fmt: skip
 
 _STRINGS = ("it works on texts", "compute it before the model, and pass numbers")
@@ -198,7 +200,7 @@ _WAYS_OUT = (
     (("Random", "StatelessRandom", "Multinomial", "TruncatedNormal", "ParameterizedTruncatedNormal"), _RANDOM),
     (("Apply", "ResourceApply", "SparseApply", "Save", "Restore", "Merge", "ScalarSummary", "HistogramSummary",
       "BroadcastGradientArgs"), _TRAINS),
-    (ASSIGNS, ("it changes a variable, and a run of this program keeps nothing", FOR_INFERENCE)),
+    (ASSIGNS, ("it changes a variable in a form that is not imported", sources.FOR_INFERENCE)),
     (("Iterator", "Queue", "Reader", "Parse"), _DATA),
 )  # fmt: skip
 

@@ -1,8 +1,19 @@
-"""Variables: their handles, and their values in a checkpoint, which become constants."""
+"""Variables: their handles, and their values in a checkpoint. Those that a run changes are states, others constants.
+
+A variable may be read before the node is found that changes it: the import then begins again, and knows of it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
+
+import numpy as np
+
+from ..._core import Expr
 from ...errors import told
+from ...ir.expr import var
+from ..shared.expressions import dtype_of, shape_of
 from ..shared.problems import Refused
 from ..shared.values import Known, Variable
 from .graph import Graph, Node, Ref, body_of
@@ -13,15 +24,81 @@ _ASSIGNS = {"AssignVariableOp", "Assign"}
 _SAME = {"Identity", "Cast", "ReadVariableOp"}
 
 
-class Variables:
-    """The values of variables. The operation that loads them says which key of the checkpoint belongs to which node."""
+@dataclasses.dataclass
+class State:
+    """A variable that a run changes. param: its value before the run, a parameter of @main. starts: before the first
+    run."""
 
-    def __init__(self, importer):
+    name: str
+    param: Expr
+    starts: np.ndarray
+
+
+class Variables:
+    """The values of variables. The operation that loads them says which key of the checkpoint belongs to which node.
+
+    changed: the variables that a run changes, by their nodes, as far as an import before has found them. current: their
+    values at this point of the run.
+    """
+
+    def __init__(self, importer, changed: dict[str, Variable]):
         self._importer = importer
         self._checkpoint, self._keys, self._read = None, None, {}
+        self.changed, self._before = dict(changed), frozenset(changed)
+        self.current: dict[str, Expr] = {}
+        self.states: dict[str, State] = {}
 
+    # --- states -------------------------------------------------------------------------------------------------------
+    @property
+    def is_complete(self) -> bool:
+        """True if no further variable was found to change."""
+        return self._before == set(self.changed)
+
+    def read(self, variable: Variable) -> Known | Expr:
+        """Returns the value of a variable at this point of the run."""
+        is_changed = variable.node in self.current or variable.node in self._before
+        return self.begun(variable.node) if is_changed else self.value(variable)
+
+    def begun(self, node: str) -> Expr:
+        """Returns the value of a variable that a run changes at this point of it."""
+        return self.current[node] if node in self.current else self.first(node)
+
+    def first(self, node: str) -> Expr:
+        """Returns the value of a variable before the run."""
+        if node not in self.states:
+            variable = self.changed[node]
+            starts = self.value(variable).array
+            name, count = variable.name, 1
+            while any(name == one.name for one in self.states.values()):
+                count, name = count + 1, f"{variable.name}_{count + 1}"
+            self.states[node] = State(name, var(name, shape=list(starts.shape), dtype=variable.dtype), starts)
+        return self.states[node].param
+
+    def write(self, variable: Variable, value: Expr) -> None:
+        wanted = list(self.value(variable).array.shape)
+        if shape_of(value) != wanted or dtype_of(value) != variable.dtype:
+            raise Refused(
+                f"the variable `{variable.name}` is {variable.dtype}{wanted}, and {dtype_of(value)}{shape_of(value)} "
+                "is written", "give the sizes that the model leaves open",
+            )  # fmt: skip
+        self.changed.setdefault(variable.node, variable)
+        self.current[variable.node] = value
+
+    def attrs(self) -> dict[str, list]:
+        """Returns the attributes of @main that describe the states: the number with which each begins."""
+        starts = [float(one.starts.flat[0]) if one.starts.size else 0.0 for one in self.states.values()]
+        for state, start in zip(self.states.values(), starts, strict=True):
+            if (state.starts != start).any():
+                warnings.warn(
+                    f"the variable `{state.name}` begins with values that are not all equal: pass those of "
+                    f"{self._importer.model.name} as this input of the first run", stacklevel=2,
+                )  # fmt: skip
+        names = [one.name for one in self.states.values()]
+        return {"state_names": names, "state_starts": starts} if names else {}
+
+    # --- checkpoints --------------------------------------------------------------------------------------------------
     def value(self, variable: Variable) -> Known:
-        """Returns the value of a variable, the same one each time."""
+        """Returns the value of a variable in the file, the same one each time."""
         if variable.node not in self._read:
             self._read[variable.node] = self._find(variable)
         return self._read[variable.node]
