@@ -3,16 +3,20 @@
 
     make bench-first                            every network of `make bench`; writes docs/benchmarks/first-CPU.md
     bench/first_results.py fr_detect --rounds 3 this model; writes no page
-    bench/first_results.py --binaries OLD build/release/bin/relay   each program with its defaults; writes no page
+    bench/first_results.py --go-on              goes on after an interruption: leaves out what is kept
+    bench/first_results.py fr_detect --page     this model; then the page of all that is kept
+    bench/first_results.py --binaries OLD build/release/bin/relay   each program with its defaults; keeps nothing
 
 Every engine runs in a new process each time, and they take turns. Relay's time and memory are those of a whole
 `relay run` with an empty cache. The others' time begins after Python has imported the engine, and ends with the first
 result; their memory is that of the process. CPU seconds are those of the same spans, of all threads. This file imports
 nothing large, because a child's peak is never below its parent's memory.
+
+A network takes minutes, so its row is kept with its date in build/benchmarks/first-CPU.json as soon as it is measured.
+A later run replaces the rows that it measures, and the page has all that are kept.
 """
 
 import argparse
-import datetime
 import importlib.util
 import json
 import math
@@ -25,6 +29,7 @@ import sys
 import tempfile
 import time
 
+import kept
 from sizes import inputs_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -166,17 +171,23 @@ def goals(rows):
     )
 
 
-def page(rows, cpu, rounds, load):
+def page(rows, cpu):
+    """The page of rows as they are kept: each has `ways`, `rounds`, `load` and `date`."""
+    load = max(row["load"] for row in rows.values())
     busy = ""
     if load > THREADS:
         busy = (
             f"\nThe machine was busy with other work (load {load:.0f}): a process got a part of a core. Compare the "
             "CPU seconds, which such work lengthens too, though less.\n"
         )
+    ways = {name: row["ways"] for name, row in rows.items()}
+    rounds = " or ".join(map(str, sorted({row["rounds"] for row in rows.values()})))
+    days = {name: row["date"] for name, row in rows.items()}
+    by_day = "" if len(set(days.values())) == 1 else f"\nMeasured on: {in_days(days)}.\n"
     return f"""<!-- Written by bench/first_results.py. Do not edit. -->
 # First results: {cpu}
 
-Measured {datetime.date.today()} on {len(os.sched_getaffinity(0))} cores of {cpu}, with {THREADS} threads, by
+Measured {kept.dates(rows.values())} on {len(os.sched_getaffinity(0))} cores of {cpu}, with {THREADS} threads, by
 `make bench-first`.
 
 Seconds until the first result of a model that was never compiled, with CPU seconds of all threads in brackets: medians
@@ -184,15 +195,29 @@ of {rounds} rounds, in which the engines take turns ({ONCE}: once). Relay's are 
 with an empty cache, and include writing the model with its packed weights to the cache, which takes as long as anything
 else for large models. The third run loads full code from the cache. The others' begin after Python has imported them.
 [First results](../first-results.md) explains the tiers.
-{busy}
-{table(rows, seconds_of)}
+{busy}{by_day}
+{table(ways, seconds_of)}
 
-{goals(rows)}
+{goals(ways)}
 
 Peak resident memory of these processes in MiB, Python and the libraries included:
 
-{table(rows, mib_of)}
+{table(ways, mib_of)}
 """
+
+
+def in_days(days):
+    """ "2026-11-30: mlp, dqn; 2026-12-01: resnet18"."""
+    names = {day: [name for name, its in days.items() if its == day] for day in sorted(set(days.values()))}
+    return "; ".join(f"{day}: {', '.join(of)}" for day, of in names.items())
+
+
+def cpu_and_slug():
+    """The name of the processor, and the part of file names for it; asked in a process that may import more."""
+    said = subprocess.run([sys.executable, "-c", "import run; print(run.cpu_name())"], cwd=ROOT / "bench",
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    cpu = said.stdout.strip()
+    return cpu, re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
 
 
 def main():
@@ -200,20 +225,27 @@ def main():
     parser.add_argument("models", nargs="*")
     parser.add_argument("--binaries", nargs="+", type=pathlib.Path, default=[RELAY])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--page", type=pathlib.Path, help="writes a page about these models to this file")
+    parser.add_argument("--go-on", action="store_true", help="leave out what is kept from an earlier run")
+    parser.add_argument("--page", action="store_true", help="write the page from all that is kept, also for few models")
+    parser.add_argument("--kept", type=pathlib.Path, help="the file of the rows (default: build/benchmarks/)")
+    parser.add_argument("--output", type=pathlib.Path, help="the page (default: docs/benchmarks/first-CPU.md)")
     args = parser.parse_args()
-    load = os.getloadavg()[0]
-    rows = {name: measure(args.binaries, name, args.rounds) for name in args.models or every_network()}
-    print(table(rows, seconds_of))
-    if (args.models and not args.page) or len(args.binaries) > 1:
+    names = args.models or every_network()
+    if len(args.binaries) > 1:
+        print(table({name: measure(args.binaries, name, args.rounds) for name in names}, seconds_of))
         return
-    said = subprocess.run([sys.executable, "-c", "import run; print(run.cpu_name())"], cwd=ROOT / "bench",
-                          capture_output=True, text=True, check=True)  # fmt: skip
-    cpu = said.stdout.strip()
-    slug = re.sub(r"[^a-z0-9]+", "-", re.sub(r"\((r|tm)\)", "", cpu.lower())).strip("-")
-    path = args.page or ROOT / "docs" / "benchmarks" / f"first-{slug}.md"
-    path.write_text(page(rows, cpu, args.rounds, load))
-    print(f"bench: wrote {path}")
+    load = os.getloadavg()[0]
+    cpu, slug = cpu_and_slug()
+    rows = kept.Rows(args.kept or ROOT / "build" / "benchmarks" / f"first-{slug}.json")
+    path = args.output or ROOT / "docs" / "benchmarks" / f"first-{slug}.md"
+    for name in rows.left("networks", names, args.go_on):
+        ways = measure(args.binaries, name, args.rounds)
+        rows.put("networks", name, {"ways": ways, "rounds": args.rounds, "load": load})
+    done = rows.of("networks")
+    print(table({name: done[name]["ways"] for name in names}, seconds_of))
+    if not args.models or args.page:
+        path.write_text(page(done, cpu))
+        print(f"bench: wrote {path}")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,19 @@
     make bench-tune                                   the model list and ten random networks, 5 minutes each
     bench/tune.py --budget 90s --models resnet18 bert_base --held 2
     bench/tune.py --kinds                             only the search of all candidates, for one kernel of each kind
+    bench/tune.py --go-on                             goes on after an interruption: leaves out what is kept
+    bench/tune.py --page                              measures nothing; writes the page from the rows so far
 
 The random networks are those of seeds 101 to 110, which nothing in Relay was chosen by. For one kernel of each kind,
-every combination of the options of its choices is measured in turn with the default. Writes
-docs/benchmarks/tuning-CPU.md.
+every combination of the options of its choices is measured in turn with the default.
+
+All of it takes two hours. Each row is kept with its date in build/benchmarks/tuning-CPU.json as soon as it is measured,
+and docs/benchmarks/tuning-CPU.md is written again from all rows that are kept. An interruption by any signal loses the
+row that was being measured.
 """
 
 import argparse
-import datetime
+import importlib
 import itertools
 import json
 import math
@@ -22,6 +27,7 @@ import sys
 import tempfile
 import time
 
+import kept
 import random_kernels
 import run
 from relay.tools import tune
@@ -29,7 +35,7 @@ from relay.tools.tuning_records import Store
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RELAY = ROOT / "build" / "release" / "bin" / "relay"
-MODELS = ["mobilenet_v2", "resnet18", "resnet50", "densenet121", "bert_base", "yolov8n", "squeezenet", "inception_v3"]
+MODELS = ["mobilenet_v2", "resnet18", "resnet50", "densenet121", "inception_v3", "minilm_l6", "bert_base", "vit_b16"]
 FIRST_HELD = 101
 
 # The kinds of kernels: the type of %x, those of the weights, and the body.
@@ -102,7 +108,7 @@ def kind_row(kind, relay, threads, most):
         again = {d: r for d in best if (r := ratio_of(d, 2)) is not None}
         first = min(again, key=again.get) if again else ""
         gain = max(1.0, 1 / again[first]) if again else 1.0
-        return {"kind": kind, "combinations": len(every), "refused": refused, "gain": gain,
+        return {"threads": threads, "combinations": len(every), "refused": refused, "gain": gain,
                 "decisions": first if gain > 1 else ""}  # fmt: skip
 
 
@@ -113,49 +119,106 @@ def model_row(name, model, relay, budget, threads, folder):
     command = [relay, "tune", model, "--budget", budget, "--records", records, "--threads", threads, "--json"]
     result = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     if result.returncode != 0:
-        return {"model": name, "failure": result.stderr.strip().splitlines()[-1]}
+        return {"failure": (result.stderr.strip() or f"status {result.returncode}").splitlines()[-1]}
     out = json.loads(result.stdout)
     store = Store(records)
     measured = store.file.execute("SELECT count(*) FROM measured").fetchone()[0]
     store.close()
     figures = {key: out[key] for key in ("gain", "gain_interval", "run_us", "trials", "seconds")}
-    return {"model": name, "measured": measured, **figures,
-            "groups": len(out["groups"])}  # fmt: skip
+    return {"budget": budget, "threads": threads, "measured": measured, **figures, "groups": len(out["groups"])}
 
 
-def page(rows, kinds, budget, threads):
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def models_section(rows):
     lines = [
-        f"# Tuning on {run.cpu_name()}",
-        "",
-        f"`relay tune` for {budget} on each model, {threads} threads, {datetime.date.today()}. The "
-        "gain is the time of a run without records over that with them, measured in turn, with its 95 % interval.",
-        "",
-        "| model | run us | gain | interval | faster groups | trials | measurements |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| model | budget | threads | run us | gain | interval | faster groups | trials | measurements | date |",
+        "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |",
     ]
-    for r in rows:
+    for name, r in rows.items():
         if "failure" in r:
-            lines.append(f"| {r['model']} | {r['failure']} | | | | | |")
+            lines.append(f"| {name} | {r['failure']} | | | | | | | | {r['date']} |")
             continue
         low, high = r["gain_interval"] or (1, 1)
-        cells = [r["model"], f"{r['run_us']:.0f}", f"{r['gain']:.3f}", f"{low:.3f} to {high:.3f}"]
-        lines.append(f"| {' | '.join(map(str, [*cells, r['groups'], r['trials'], r['measured']]))} |")
-    gains = [r["gain"] for r in rows if "gain" in r]
+        cells = [name, r["budget"], r["threads"], f"{r['run_us']:.0f}", f"{r['gain']:.3f}", f"{low:.3f} to {high:.3f}"]
+        lines.append(f"| {' | '.join(map(str, [*cells, r['groups'], r['trials'], r['measured'], r['date']]))} |")
+    gains = [r["gain"] for r in rows.values() if "gain" in r]
     if gains:
-        lines += ["", f"The geometric mean of the gains is {math.exp(sum(map(math.log, gains)) / len(gains)):.3f}."]
-    if kinds:
+        lines += ["", f"The geometric mean of the {len(gains)} gains is {geometric_mean(gains):.3f}."]
+    return lines
+
+
+def kinds_section(kinds):
+    lines = [
+        "",
+        "## All combinations of one kernel of each kind",
+        "",
+        "The gain of the best combination of options over the default; 1.000 if the default is the best.",
+        "",
+        "| kernel | threads | combinations | refused | gain | decisions | date |",
+        "| --- | ---: | ---: | ---: | ---: | --- | --- |",
+    ]
+    for name, k in kinds.items():
+        cells = [name, k["threads"], k["combinations"], k["refused"], f"{k['gain']:.3f}", k["decisions"], k["date"]]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    mean = geometric_mean([k["gain"] for k in kinds.values()])
+    return [*lines, "", f"The geometric mean of the {len(kinds)} gains is {mean:.3f}."]
+
+
+def page(rows, cpu):
+    """The page of all rows that are kept."""
+    models, kinds = rows.of("models"), rows.of("kinds")
+    lines = [
+        "<!-- Written by bench/tune.py. Do not edit. -->",
+        f"# Tuning on {cpu}",
+        "",
+        f"Measured {kept.dates([*models.values(), *kinds.values()])} by `make bench-tune`. [Tuning](../tuning.md) "
+        "explains how.",
+    ]
+    if models:
         lines += [
             "",
-            "## All combinations of one kernel of each kind",
+            "`relay tune` with empty records for the budget on each model. The gain is the time of a run without",
+            "records over that with them, measured in turn, with its 95 % interval. Networks named random are those of",
+            "`relay bench --random-net`.",
             "",
-            "The gain of the best combination of options over the default; 1.000 if the default is the best.",
-            "",
-            "| kernel | combinations | refused | gain | decisions |",
-            "| --- | --- | --- | --- | --- |",
+            *models_section(models),
         ]
-        lines += [f"| {k['kind']} | {k['combinations']} | {k['refused']} | {k['gain']:.3f} | {k['decisions']} |"
-                  for k in kinds]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(kinds_section(kinds) if kinds else [])]) + "\n"
+
+
+def model_file(name):
+    """The file of a model, written if it is one of bench/networks.py or a random one."""
+    if name.startswith("random "):
+        return random_kernels.network(int(name.split()[1]))[0]
+    own = importlib.import_module("networks")  # imports PyTorch
+    return own.export([name])[0] if name in own.NETWORKS else ROOT / "models" / f"{name}.onnx"
+
+
+def measure(arguments, rows, write):
+    """Measures all that is asked for. `write`: called after each row."""
+    held = [f"random {seed}" for seed in range(FIRST_HELD, FIRST_HELD + arguments.held)]
+    models = [] if arguments.kinds else [*arguments.models, *held]
+    kinds = [] if arguments.no_kinds else KINDS
+    folder = rows.path.parent / "tune"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in rows.left("models", models, arguments.go_on):
+        model = model_file(name)
+        if not model.exists():
+            print(f"bench: {name} is left out: {model} does not exist", flush=True)
+            continue
+        begin = time.monotonic()
+        row = model_row(name, model, arguments.relay, arguments.budget, arguments.threads, folder)
+        rows.put("models", name, row)
+        write()
+        print(f"bench: {name}: {row} ({time.monotonic() - begin:.0f} s)", flush=True)
+    for kind in rows.left("kinds", kinds, arguments.go_on):
+        row = kind_row(kind, arguments.relay, arguments.threads, arguments.most)
+        rows.put("kinds", kind, row)
+        write()
+        print(f"bench: {kind}: {row}", flush=True)
 
 
 def main():
@@ -168,29 +231,21 @@ def main():
     parser.add_argument("--no-kinds", action="store_true", help="without the search of all candidates")
     parser.add_argument("--most", type=int, default=300, help="combinations of one kernel (default 300)")
     parser.add_argument("--relay", type=pathlib.Path, default=RELAY, help="the program (default: this build's)")
-    parser.add_argument("--output", type=pathlib.Path)
+    parser.add_argument("--go-on", action="store_true", help="leave out what is kept from an earlier run")
+    parser.add_argument("--page", action="store_true", help="measure nothing; write the page from all that is kept")
+    parser.add_argument("--kept", type=pathlib.Path, help="the file of the rows (default: build/benchmarks/)")
+    parser.add_argument("--output", type=pathlib.Path, help="the page (default: docs/benchmarks/tuning-CPU.md)")
     arguments = parser.parse_args()
-    folder = ROOT / "build" / "benchmarks" / "tune"
-    folder.mkdir(parents=True, exist_ok=True)
-    rows, kinds = [], []
-    models = {} if arguments.kinds else {name: ROOT / "models" / f"{name}.onnx" for name in arguments.models}
-    if not arguments.kinds:
-        for seed in range(FIRST_HELD, FIRST_HELD + arguments.held):
-            models[f"random {seed}"] = random_kernels.network(seed)[0]
-    output = arguments.output or ROOT / "docs" / "benchmarks" / f"tuning-{run.slug(run.cpu_name())}.md"
-    for name, model in models.items():
-        if not model.exists():
-            print(f"bench: {name} is left out: {model} does not exist", flush=True)
-            continue
-        begin = time.monotonic()
-        rows.append(model_row(name, model, arguments.relay, arguments.budget, arguments.threads, folder))
-        print(f"{name}: {rows[-1]} ({time.monotonic() - begin:.0f} s)", flush=True)
-    if not arguments.no_kinds:
-        for kind in KINDS:
-            kinds.append(kind_row(kind, arguments.relay, arguments.threads, arguments.most))
-            print(kinds[-1], flush=True)
-    output.write_text(page(rows, kinds, arguments.budget, arguments.threads))
-    print(f"wrote {output}")
+    cpu = run.cpu_name()
+    name = f"tuning-{run.slug(cpu)}"
+    output = arguments.output or ROOT / "docs" / "benchmarks" / f"{name}.md"
+    rows = kept.Rows(arguments.kept or ROOT / "build" / "benchmarks" / f"{name}.json")
+    if not arguments.page:
+        measure(arguments, rows, lambda: output.write_text(page(rows, cpu)))
+    if not rows.sections:
+        sys.exit(f"bench: {rows.path} has no rows: leave out --page, or name models")
+    output.write_text(page(rows, cpu))
+    print(f"bench: wrote {output}")
 
 
 if __name__ == "__main__":

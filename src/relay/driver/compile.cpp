@@ -419,9 +419,7 @@ Status make_executable(Compiled& compiled, const Options& options) {
   return ok();
 }
 
-// The inputs of an artifact: @main with its parameters and an empty body, its attributes about strings, complex
-// numbers, sequences and maps, and the data types.
-static std::string interface_text(const ir::Module& module) {
+ir::Module interface_of(const ir::Module& module) {
   ir::Module out;
   out.types = module.types;
   std::vector<ir::VarRef> params;
@@ -431,7 +429,7 @@ static std::string interface_text(const ir::Module& module) {
   for (const auto& [name, value] : module.functions.at(ir::main_function)->attrs)
     if (std::ranges::find(ir::interface::all, name) != std::end(ir::interface::all)) attrs[name] = value;
   out.functions[ir::main_function] = ir::function(std::move(params), ir::tuple({}), {}, {}, std::move(attrs));
-  return text::str(out);
+  return out;
 }
 
 static constexpr std::pair<FileForm, const char*> form_names[] = {
@@ -472,7 +470,7 @@ Status save(const Compiled& compiled, FileForm form, const std::string& path, ru
     CompileReport report = compiled.report;
     report.tier = tier;
     std::vector<runtime::Note> notes = {{report_note, json(report, *compiled.built.program, false)},
-                                        {interface_note, interface_text(compiled.module)}};
+                                        {interface_note, text::str(interface_of(compiled.module))}};
     if (tier == runtime::Tier::Fast) notes.push_back({fast_note, ""});
     return exec::save(compiled.built,
                       {.target = target,

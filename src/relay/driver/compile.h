@@ -101,6 +101,9 @@ struct Compiled {
   runtime::Tier tier = runtime::Tier::Full;  // of the backend's code
   CompileReport report;
 };
+// @main of a module with its parameters, an empty body and its attributes about strings, complex numbers, sequences and
+// maps; and the data types.
+ir::Module interface_of(const ir::Module& module);
 
 // A typed module with the copies that its devices, and those of the options, need. `notes`: about operators that the
 // host computes instead of the device that they are placed on; with options.lower.strict they are an error.

@@ -11,6 +11,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/measure/measure.h"
 #include "relay/op/custom.h"
+#include "relay/tensor/memory.h"
 
 namespace relay::driver {
 
@@ -207,10 +208,36 @@ static void plan_upgrade(ReadyModel& ready, const Options& options, CompileFull 
                                         : upgrade(code, std::move(compile)));
 }
 
+// Freeing smaller models takes more time than their memory is worth.
+static constexpr int64_t large_weights = 32 << 20;
+
+// Frees the weights of a model that a file in the cache has: else the process would hold them twice, or three times
+// with the forms that are computed when the file is loaded.
+static void free_weights(ReadyModel& out, Keep keep) {
+  out.compiled->backend = nullptr, out.compiled->built.program = nullptr;
+  if (keep == Keep::Code) {
+    out.model.module = interface_of(out.model.module);
+    out.compiled->module = interface_of(out.compiled->module);
+    out.compiled->lowered.clear();
+  }
+  give_back_memory();
+}
+
+// Loads the model that was added to the cache. The program of a large model is then the file's.
+static Status load_kept(ReadyModel& out, const cache::CachedModel& kept, const Options& options, Keep keep) {
+  const bool is_large = out.compiled->report.constant_bytes >= large_weights;
+  if (is_large) free_weights(out, keep);
+  RELAY_ASSIGN(const runtime::Artifact artifact, runtime::open_artifact(kept.artifact));
+  if (is_large) out.compiled->built.program = artifact.program;
+  RELAY_ASSIGN(out.executable, runtime::load_executable(artifact, executable_options(options.run, out.compiled->tier)));
+  out.compiled->backend = nullptr, out.compiled->executable = out.executable;
+  return ok();
+}
+
 // Compiles the model, and adds it to the cache if there is one. `keeps_fast`: also if its code is fast; then a later
 // process must be able to read the model again.
 static Status compile_into_cache(ReadyModel& out, Options options, double since, const std::string& request,
-                                 cache::Cache* cache, bool keeps_fast) {
+                                 cache::Cache* cache, bool keeps_fast, Keep keep) {
   if (!cache || means_something_here_only(out.model.module)) {
     RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
     out.executable = out.compiled->executable;
@@ -222,34 +249,35 @@ static Status compile_into_cache(ReadyModel& out, Options options, double since,
   RELAY_ASSIGN(out.compiled, compile(out.model.module, options));
   const runtime::Tier tier = out.compiled->tier;
   const bool is_full = tier == runtime::Tier::Full;
-  CompileFull later;
-  if (!is_full)
-    later = [model = out.model, program = without_executable(*out.compiled), options, since, request,
-             open = cache->opener()] {
+  auto later = [&]() -> CompileFull {
+    if (is_full) return nullptr;
+    return [model = out.model, program = without_executable(*out.compiled), options, since, request,
+            open = cache->opener()] {
       return keep_full(model, with_full_code(program, options), options, since, request, open);
     };
+  };
   const double begin = measure::now();
   if (is_full || keeps_fast) {
-    Result<cache::CachedModel> kept = cache->store(to_keep(out.model, *out.compiled, options, since, tier), request);
-    Result<std::shared_ptr<runtime::Executable>> loaded =
-        kept ? runtime::load_executable(kept->artifact, executable_options(options.run, tier)) : kept.errors();
+    const Result<cache::CachedModel> kept =
+        cache->store(to_keep(out.model, *out.compiled, options, since, tier), request);
+    const Status loaded = kept ? load_kept(out, *kept, options, keep) : kept.errors();
     if (loaded) {
-      out.compiled->backend = nullptr;
-      out.executable = out.compiled->executable = *loaded;
       out.compiled->report.tier = tier;
       out.compiled->report.codegen_ms = (measure::now() - begin) * 1e3;
-      plan_upgrade(out, options, std::move(later), false);
+      plan_upgrade(out, options, later(), false);
       return ok();
     }
+    if (!out.compiled->built.program) return loaded.errors();
     out.notes.push_back(format("not added to the cache: {}", message(loaded.errors())));
   }
   RELAY_RETURN_IF_ERROR(make_executable(*out.compiled, options));
   out.executable = out.compiled->executable;
-  plan_upgrade(out, options, std::move(later), !keeps_fast);
+  plan_upgrade(out, options, later(), !keeps_fast);
   return ok();
 }
 
-Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings) {
+Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings,
+                                 Keep keep) {
   ReadyModel out;
   RELAY_RETURN_IF_ERROR(frontend::import_limits(options.import.import_limits));  // also where the cache has the model
   RELAY_RETURN_IF_ERROR(check_options(options));
@@ -280,7 +308,7 @@ Result<ReadyModel> prepare_model(const std::string& path, Options options, cache
   out.executable = out.model.executable;
   if (out.executable) return out;
   options.run.output_names = out.model.output_names;
-  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request, cache, !python_package(out.model.form)));
+  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request, cache, !python_package(out.model.form), keep));
   return out;
 }
 
@@ -301,7 +329,8 @@ Result<ReadyModel> compile_and_keep(const BuiltModel& model, ir::Module module, 
   ReadyModel out;
   out.model.path = model.path, out.model.files = model.files;
   out.model.module = std::move(module);
-  RELAY_RETURN_IF_ERROR(compile_into_cache(out, options, since, request_of(model, options), cache, false));
+  RELAY_RETURN_IF_ERROR(
+      compile_into_cache(out, options, since, request_of(model, options), cache, false, Keep::Stages));
   return out;
 }
 

@@ -22,8 +22,14 @@ struct ReadyModel {
   std::optional<cache::CachedModel> cached;
   std::vector<std::string> notes;  // about the cache
 };
+// The parts of a model that are kept after it was compiled into the cache.
+enum class Keep : uint8_t {
+  Stages,  // all, for tools that show them
+  Code,    // those that runs need: of the modules only the interfaces, and no lowered functions
+};
 // `cache` may be null. `warnings` of reading the model are filled in even if reading or compiling fails.
-Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings);
+Result<ReadyModel> prepare_model(const std::string& path, Options options, cache::Cache* cache, Diagnostics& warnings,
+                                 Keep keep = Keep::Stages);
 
 // The same in two steps for a model whose program a caller builds from files, so that it is built only if the cache
 // lacks it. `reader` names the caller and its version.

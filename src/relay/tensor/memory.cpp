@@ -106,6 +106,11 @@ void free_array(void* array) {
   large_arrays().keep(array, bytes);
 }
 
+void give_back_memory() {
+  middle_arrays().drop_all(), large_arrays().drop_all();
+  ::malloc_trim(0);
+}
+
 void* allocate_array(size_t bytes) {
   size_t alignment = bytes >= huge_page ? huge_page : 64;
   size_t rounded = std::max((bytes + alignment - 1) / alignment * alignment, alignment);

@@ -13,6 +13,8 @@ void* allocate_array(size_t bytes);
 // Some arrays of 64 KiB and more are kept for reuse: fresh pages from the system cost more time than most operators
 // take. allocate_array() may return the largest to the system if memory is short.
 void free_array(void* array);
+// Returns the arrays that are kept for reuse, and free memory of malloc, to the system.
+void give_back_memory();
 
 // Zeroed memory, as the system provides it; null if there is none.
 std::shared_ptr<const void> zeroed_array(size_t bytes);

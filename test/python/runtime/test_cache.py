@@ -10,6 +10,8 @@ import time
 
 import numpy as np
 import pytest
+from onnx import helper, numpy_helper
+from programs import onnx_model, weights
 
 import relay
 
@@ -266,3 +268,43 @@ def test_programs_are_kept_too(tmp_path):
         for cached in (False, True):
             result = run("run", loop, "--input", "n=100", "--executor", executor)
             assert from_cache(result) == cached and "[5050]" in result.stdout
+
+
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
+def large_model(path):
+    """Two products whose weights have 36 MB each. Returns their bytes."""
+    arrays = weights(np.random.default_rng(1), (3072, 3072), (3072, 3072))
+    onnx_model(
+        path,
+        [helper.make_node("MatMul", ["x", "w0"], ["y"]), helper.make_node("MatMul", ["y", "w1"], ["z"])],
+        [("x", (128, 3072))],
+        [("z", (128, 3072))],
+        [numpy_helper.from_array(array, f"w{i}") for i, array in enumerate(arrays)],
+    )
+    os.utime(path, ns=(time.time_ns() - 10**10, time.time_ns() - 10**10))
+    return sum(array.nbytes for array in arrays)
+
+
+def test_a_first_run_frees_weights_that_the_cache_has(tmp_path):
+    """It takes about as much memory as a run that finds the model there, which holds the weights and their forms for
+    Strassen's products. The processes are children of a small one, because a child begins with its parent's peak."""
+    bytes_of_weights = large_model(tmp_path / "large.onnx")
+    command = [sys.executable, "-S", "-c", PEAK, RELAY, "run", tmp_path / "large.onnx", "--tier", "full"]
+    first, second = (int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(2))
+    assert first - second < 0.6 * bytes_of_weights
+
+
+def test_a_large_model_can_be_saved_and_shown_after_it_was_added(tmp_path):
+    """Its weights are those of the file in the cache."""
+    large_model(tmp_path / "large.onnx")
+    model = relay.compile(tmp_path / "large.onnx", cache=True)
+    assert not model.cached and "Strassen" in model.emit("schedule")
+    model.save(tmp_path / "large.rart")
+    x = np.random.default_rng(2).standard_normal((128, 3072), "f")
+    assert relay.load(tmp_path / "large.rart")(x).tobytes() == model(x).tobytes()

@@ -276,6 +276,18 @@ static void keep_full_code(runtime::Executable& executable, runtime::Tier tier, 
                      : format("full code could not be compiled: {}", done.errors()[0].message));
 }
 
+// The model, compiled or from the cache; shows the progress and the warnings of reading it.
+static Result<driver::ReadyModel> ready_model(const RunOptions& options, const driver::Options& compilation) {
+  const std::unique_ptr<cache::Cache> cache = options.no_cache ? nullptr : usable_cache();
+  Diagnostics warnings;
+  std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
+  Result<driver::ReadyModel> made =
+      driver::prepare_model(options.model, compilation, cache.get(), warnings, driver::Keep::Code);
+  progress.reset();
+  show(warnings);
+  return made;
+}
+
 static Status run(const RunOptions& options) {
   RELAY_RETURN_IF_ERROR(check_output(options));
   if (!options.output.empty()) RELAY_RETURN_IF_ERROR(check_outputs(options.output));
@@ -294,12 +306,7 @@ static Status run(const RunOptions& options) {
                       {},
                       {},
                       "give a size, as in --memory-limit 500M, or leave out the option"};
-  const std::unique_ptr<cache::Cache> cache = options.no_cache ? nullptr : usable_cache();
-  Diagnostics warnings;
-  std::optional<Progress> progress(std::in_place, format("compiling {}", options.model));
-  Result<driver::ReadyModel> made = driver::prepare_model(options.model, compilation, cache.get(), warnings);
-  progress.reset();
-  show(warnings);
+  Result<driver::ReadyModel> made = ready_model(options, compilation);
   if (!made) return made.errors();
   // Kept: at the end of the process, the system frees the nodes of the program faster than their destructors.
   static driver::ReadyModel* const kept = new driver::ReadyModel(*std::move(made));
