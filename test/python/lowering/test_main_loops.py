@@ -76,7 +76,8 @@ def test_registers_suffice(tmp_path, layer, target):
     stores = loop.count(r"(str|stp|vse\d+\.v|vs\dr\.v|v128\.store)")
     if target.startswith("rv64") and layer == "depthwise":
         # Addresses of rows, of which there are more than registers for integers; no vectors.
-        assert len(loop.stack_accesses) <= 6 and all(line.startswith("ld ") for line in loop.stack_accesses)
+        most = 16 if target == "rv64gcv-512" else 6
+        assert len(loop.stack_accesses) <= most and all(line.startswith("ld ") for line in loop.stack_accesses)
     elif target == "cortex-a53" and layer == "conv":
         # It runs in order, so LLVM begins loads early, at the price of one pair of sums; llvm-mca's cycles are fewer.
         assert len(loop.stack_accesses) <= 2
