@@ -6,8 +6,8 @@ namespace relay::target {
 
 // zvl: the least length of a vector register. Kernels have vectors of that length.
 static const Row rows[] = {
-    {"rv64gcv-512", "generic-rv64", "m a f d c v zvl512b", 64, 1, 1.8, 40, 40, 24, 80, 80, 40, 64, 1024, 4096, 25, 12,
-     6},
+    {"rv64gcv-1024", "generic-rv64", "m a f d c v zvl1024b", 128, 1, 1.8, 40, 40, 24, 80, 80, 40, 64, 1024, 4096, 25,
+     12, 6},
 };
 
 codegen::TargetDef long_vectors() {

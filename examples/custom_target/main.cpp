@@ -29,10 +29,10 @@ static bool has_multiply_adds(const std::string& assembly) {
 
 static Status run() {
   const codegen::TargetDef riscv = target::long_vectors();
-  Result<TargetDesc> unknown = riscv.describe("rv64gcv-521");
+  Result<TargetDesc> unknown = riscv.describe("rv64gcv-1042");
   std::cout << unknown.errors()[0].message << "\n  help: " << unknown.errors()[0].help << "\n";
 
-  RELAY_ASSIGN(TargetDesc target, riscv.describe("rv64gcv-512"));
+  RELAY_ASSIGN(TargetDesc target, riscv.describe("rv64gcv-1024"));
   driver::Options options;
   options.lower.target = target, options.run.make_executable = false;
   RELAY_ASSIGN(driver::Compiled compiled, driver::compile(program(), options));

@@ -1,7 +1,8 @@
 """Writes every operator's examples, and programs with functions, as C projects, builds them by several compilers, and
-runs their self-tests on this machine and on emulated processors: make test-anywhere.
+runs their self-tests on this machine and on emulated processors: make test-anywhere. For processors with vectors, the
+kernels are machine code.
 
-    run.py [--only REGEX] [--on gcc,s390x] [--first] [--folder FOLDER]
+    run.py [--only REGEX] [--on gcc,sve-256] [--first] [--folder FOLDER]
 
 Names of programs begin with `program.`, as in --only 'program.*'.
 
@@ -36,13 +37,14 @@ WITH_OPTIONS = {
 }
 
 
-def write_programs(folder, only):
-    """The programs that were written, by folder, and what went wrong."""
+def write_programs(folder, only, *options):
+    """The programs that were written, by folder."""
     names = [name for name in WITH_OPTIONS if re.fullmatch(only, f"program.{name}")]
     for name in names:
-        place, options = WITH_OPTIONS[name]
+        place, own = WITH_OPTIONS[name]
         folder.mkdir(parents=True, exist_ok=True)
-        c_projects.write(place / f"{name}.relay", folder / f"program_{name}", "--name", f"program_{name}", *options)
+        words = ["--name", f"program_{name}", *own, *options]
+        c_projects.write(place / f"{name}.relay", folder / f"program_{name}", *words)
     return {f"program_{name}": f"program.{name}" for name in names}
 
 
@@ -57,6 +59,15 @@ def write_cases(folder, *options):
     return {row["folder"]: row["case"] for row in rows if row["folder"]}, refused, wrong
 
 
+def write_all(folder, only, first, target):
+    """Cases and programs as `write_cases`; with a target, their kernels are machine code for it."""
+    cases = ["--only", only, *(["--first"] if first else []), *(["--object", "--target", target] if target else [])]
+    written, refused, wrong = write_cases(folder, *cases)
+    written |= write_programs(folder, only, *(["--kernels", "object", "--target", target] if target else []))
+    print(f"{target or 'C'}: {len(written)} cases, {len(refused)} refused", flush=True)
+    return written, wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=".*", help="regular expression for names of operators")
@@ -65,20 +76,27 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, help="for the projects; kept")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = given.folder or pathlib.Path(temporary)
-        options = ["--only", given.only, *(["--first"] if given.first else [])]
-        cases, refused, wrong = write_cases(folder, *options)
-        cases |= write_programs(folder, given.only)
-        print(f"{len(cases)} cases, {len(refused)} refused", flush=True)
+        root, by_target, wrong = given.folder or pathlib.Path(temporary), {}, []
         for toolchain in given.on.split(","):
-            if not c_projects.ALL[toolchain].is_here():
+            tool = c_projects.ALL[toolchain]
+            if not tool.is_here():
                 wrong.append(f"{toolchain} is not installed: run dev/setup anywhere")
                 continue
-            failed = c_projects.test_together(folder, list(cases), toolchain)
+            folder = root / (tool.target or "c")
+            if folder not in by_target:
+                by_target[folder], problems = write_all(folder, given.only, given.first, tool.target)
+                wrong += problems
+            cases = by_target[folder]
+            aborted = []
+            failed = c_projects.test_together(folder, list(cases), toolchain, aborted=aborted)
             wrong += [f"{cases[name]} ({name}) on {toolchain}" for name in failed]
-            print(f"{toolchain}: {len(cases) - len(failed)} of {len(cases)} right", flush=True)
-        writable = [name for name in cases if c_projects.writable_symbols(folder / name)]
-        wrong += [f"{cases[name]} ({name}) has writable static data" for name in writable]
+            right = len(cases) - len(failed) - len(aborted)
+            names = ", ".join(sorted({cases[name].split("/")[0] for name in aborted}))
+            lost = f"; the emulator aborts on {len(aborted)}: {names}" if aborted else ""
+            print(f"{toolchain}: {right} of {len(cases)} right{lost}", flush=True)
+        in_c = by_target.get(root / "c", {})
+        writable = [name for name in in_c if c_projects.writable_symbols(root / "c" / name)]
+        wrong += [f"{in_c[name]} ({name}) has writable static data" for name in writable]
     for line in wrong:
         print(f"FAILED {line}")
     return bool(wrong)

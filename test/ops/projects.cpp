@@ -1,7 +1,7 @@
 // Writes operators' examples as C projects (docs/c-projects.md) or as JavaScript packages (docs/webassembly.md), for
 // test/anywhere/run.py and test/wasm/run.py to build and run:
 //
-//   relay_op_projects FOLDER [--emit wasm] [--only 'nn.conv.*'] [--first] [--target cortex-m4] [--weights-file]
+//   relay_op_projects FOLDER [--emit wasm] [--only 'nn.conv.*'] [--first] [--target cortex-m4] [--weights-file] [--object]
 //
 // FOLDER/case_N: the project of a case, named case_N. FOLDER/cases.json: for each case its name, its folder, or the
 // reason why there is none, and the problem if the recorded outputs are not the evaluator's. --first: one example of
@@ -26,7 +26,7 @@ using nlohmann::json;
 
 struct Settings {
   std::string folder, only = ".*", emit = "c-project", target;
-  bool first = false, weights_file = false;
+  bool first = false, weights_file = false, object = false;
 };
 
 // The files of a case, and the outputs that were recorded for its self-test.
@@ -52,7 +52,7 @@ Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::
     return Written{std::move(made.package.files), std::move(made.recording.outputs)};
   }
   c_project::Options how;
-  how.name = name, how.model = c.name, how.weights_file = settings.weights_file;
+  how.name = name, how.model = c.name, how.weights_file = settings.weights_file, how.machine_code = settings.object;
   RELAY_ASSIGN(driver::CProject made, driver::c_project(compiled, values, how));
   return Written{std::move(made.project.files), std::move(made.recording.outputs)};
 }
@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   app.add_option("--target", settings.target);
   app.add_flag("--first", settings.first, "One example of each operator");
   app.add_flag("--weights-file", settings.weights_file);
+  app.add_flag("--object", settings.object, "C projects with kernels as machine code for the target");
   CLI11_PARSE(app, argc, argv);
   if (settings.target.empty())
     settings.target = settings.emit == "wasm"     ? relay::driver::js_package_target

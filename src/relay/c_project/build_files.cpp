@@ -18,7 +18,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 option(RELAY_FMA "Multiply-adds with one rounding: faster if the processor has the instruction, other last bits" OFF)
 
-add_library(@name@ STATIC @sources@)
+@object@add_library(@name@ STATIC @sources@)
 set_target_properties(@name@ PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
 target_include_directories(@name@ PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
@@ -130,7 +130,14 @@ std::string ProjectWriter::sizes_script() const { return filled(sizes_text, opti
 std::string ProjectWriter::cmake_lists() const {
   std::string text = filled(cmake_text, options_.name, prefix_);
   const bool arrays = !weights_.empty() && !has_weights_argument();
-  replace(text, "@sources@", options_.name + ".c" + (arrays ? " " + options_.name + "_weights.c" : ""));
+  const std::string object = options_.name + "_kernels.o";
+  replace(text, "@sources@",
+          options_.name + ".c" + (arrays ? " " + options_.name + "_weights.c" : "") +
+              (has_machine_code() ? " " + object : ""));
+  replace(text, "@object@",
+          has_machine_code()
+              ? format("set_source_files_properties({} PROPERTIES EXTERNAL_OBJECT ON GENERATED OFF)\n", object)
+              : "");
   replace(text, "@workspace@", format("{}", sizes().workspace));
   replace(text, "@argument@",
           has_weights_argument() ? " ${CMAKE_CURRENT_SOURCE_DIR}/" + options_.name + ".weights" : "");
@@ -139,11 +146,12 @@ std::string ProjectWriter::cmake_lists() const {
 
 std::string ProjectWriter::readme_beginning() const {
   return format(
-      "# {0}\n\n`{1}` as C99, written by Relay {2} for the machine `{3}`. Build it and run its self-test:\n\n"
+      "# {0}\n\n`{1}` as C99{4}, written by Relay {2} for the machine `{3}`. Build it and run its self-test:\n\n"
       "```\ncmake -S . -B build\ncmake --build build\nctest --test-dir build\ncmake --build build --target "
       "{0}_sizes\n```\n\n"
       "The last command prints the memory for code, constants, workspace and stack.\n\n",
-      options_.name, options_.model, options_.version, options_.target);
+      options_.name, options_.model, options_.version, options_.target,
+      has_machine_code() ? format(" with kernels as machine code (`{}_kernels.o`)", options_.name) : "");
 }
 
 // Functions of the C library, and the bits of results.
@@ -151,13 +159,16 @@ std::string ProjectWriter::readme_end() const {
   const std::vector<std::string> called = library_functions();
   std::string out = format(
       "\n`{0}.h` declares `{0}_run()`. It allocates nothing, has no writable static data, and may run several times "
-      "at once, each time with its own workspace. Functions of the C library that it calls: memcpy, memcmp{1}{2}.\n\n",
-      options_.name, called.empty() ? "" : ", ", join(called, ", "));
+      "at once, each time with its own workspace. Functions of the C library that it calls: memcpy, "
+      "memcmp{1}{2}{3}.\n\n",
+      options_.name, called.empty() ? "" : ", ", join(called, ", "),
+      has_machine_code() ? ", and those that the kernels call" : "");
   if (has_weights_argument())
     out += format(
         "`{}.weights` ({} bytes, {}-endian) has the constants. Read it, or map it, at an address that is a multiple of "
         "{}.\n\n",
         options_.name, weights_file_bytes_, options_.big_endian ? "big" : "little", workspace_alignment);
+  if (has_machine_code()) return out;
   out += "Outputs have the same bits on every processor with IEEE arithmetic";
   out += options_.library_math ? ", except for exp, tanh and similar functions, which are the C library's.\n" : ".\n";
   out +=

@@ -1,6 +1,7 @@
 // The constants of a project: NAME_weights.c with its header, or NAME.weights.
 #include <bit>
 
+#include "relay/base/stable_hash.h"
 #include "relay/c_project/project_writer.h"
 #include "relay/codegen/c/c_helpers.h"
 
@@ -33,6 +34,17 @@ std::string ProjectWriter::weights_source() const {
   return out;
 }
 
+// A number that depends on all constants, and on their places in the file.
+uint64_t ProjectWriter::weights_identity() const {
+  std::string all;
+  for (const auto& [constant, weight] : weights_) {
+    const Tensor& t = program_.constants[constant];
+    const std::string_view bytes(static_cast<const char*>(t.data()), t.bytes());
+    all += format("{} {} {:016x};", weight.offset, type_text(t.dtype(), t.shape()), stable_hash(bytes));
+  }
+  return stable_hash(all);
+}
+
 Result<std::string> ProjectWriter::weights_file() const {
   std::string out = "RELAYWTS";
   auto add = [&](uint64_t value, int bytes) {
@@ -41,7 +53,8 @@ Result<std::string> ProjectWriter::weights_file() const {
       out += static_cast<char>(value >> (8 * at) & 255);
     }
   };
-  add(0x01020304, 4), add(1, 4), add(static_cast<uint64_t>(weights_file_bytes_), 8);
+  add(byte_order_mark, 4), add(weights_version, 4), add(static_cast<uint64_t>(weights_file_bytes_), 8);
+  add(weights_identity(), 8);
   std::map<int64_t, uint32_t> by_offset;
   for (const auto& [constant, weight] : weights_) by_offset[weight.offset] = constant;
   const bool here = (std::endian::native == std::endian::big) == options_.big_endian;

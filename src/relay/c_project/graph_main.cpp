@@ -58,8 +58,7 @@ std::string GraphWriter::self_test() const {
           "#include <float.h>\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n"
           "#include \"test_vectors.h\"\n\n",
           name);
-  out += format("#if defined(RELAY_FMA) || FLT_EVAL_METHOD != 0{}\n#define LOOSE 1\n#else\n#define LOOSE 0\n#endif\n\n",
-                options_.library_math ? " || 1 /* exp, tanh and similar functions are the C library's */" : "");
+  out += definition_of_loose();
   std::set<std::string> compared;
   for (const std::vector<Argument>* list : {&outputs_, &state_})
     for (const Argument& a : *list)

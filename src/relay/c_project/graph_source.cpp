@@ -133,11 +133,7 @@ std::string GraphWriter::checks_of_arguments(const SegmentWriter& segment) const
     else
       out += format("  (void){0}, (void){0}_bytes;\n", name);
   }
-  if (has_weights_argument())
-    out += format(
-        "  if (memcmp(weights, relay_weights_mark, sizeof relay_weights_mark) != 0 || "
-        "memcmp((const char *)weights + 8, &(const uint32_t){{0x01020304}}, 4) != 0)\n    return {};\n",
-        macro("WRONG_WEIGHTS"));
+  if (has_weights_argument()) out += format("  if (!relay_weights_fit(weights)) return {};\n", macro("WRONG_WEIGHTS"));
   return out;
 }
 

@@ -148,6 +148,7 @@ Result<Memory> place_arrays(const runtime::Program& program, const Segment& f, s
     memory.scratch.push_back({Place::Workspace, placed.memory[i], placed.offsets[i], lives[i].bytes});
   memory.workspace_bytes = placed.bytes[0];
   memory.more_bytes.assign(placed.bytes.begin() + 1, placed.bytes.end());
+  memory.lives = std::move(lives);
   return memory;
 }
 

@@ -22,9 +22,10 @@ struct Location {
 bool overlap(const Location& a, const Location& b);
 
 struct Memory {
-  runtime::Plan plan;             // with the most bytes of each array
-  std::vector<Location> arrays;   // by array; a view whose offset is not constant has that of its base
-  std::vector<Location> scratch;  // by step: its scratch memory
+  runtime::Plan plan;                    // with the most bytes of each array
+  std::vector<Location> arrays;          // by array; a view whose offset is not constant has that of its base
+  std::vector<runtime::Lifetime> lives;  // of the arrays, then of the scratch memory of each step
+  std::vector<Location> scratch;         // by step: its scratch memory
   int64_t workspace_bytes = 0;
   std::vector<int64_t> more_bytes;  // of further memories
   // By input: the result that it holds after a run, if it is state.

@@ -172,27 +172,47 @@ runtime::Program in_order_of_least_peak(const runtime::Program& graph, const Mem
   return out;
 }
 
-Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, std::span<const int64_t> scratch_bytes,
-                      int64_t limit) {
+// Bytes that the workspace would have less if one of these items, which are alive at the same time, had no place in it.
+static int64_t saved_without(std::vector<runtime::Lifetime> lives, size_t item) {
+  const int64_t with = runtime::place(lives).arena_bytes;
+  lives[item] = {};
+  return with - runtime::place(lives).arena_bytes;
+}
+
+void add_peak(const runtime::Program& graph, const Memory& memory, uint32_t number, Diagnostic& d) {
   const Segment& f = graph.graph();
-  const std::vector<runtime::Lifetime> lives = runtime::lifetimes(f, memory.plan.bytes);
-  auto scratch = [&](uint32_t s) { return f.steps[s].calls_kernel() ? scratch_bytes[f.steps[s].kernel] : 0; };
+  std::vector<runtime::Lifetime> lives = memory.lives;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const bool is_array = i < memory.arrays.size();
+    if ((is_array ? memory.arrays[i] : memory.scratch[i - memory.arrays.size()]).index != number) lives[i] = {};
+  }
+  auto is_alive = [&](size_t item, uint32_t step) {
+    return lives[item].bytes > 0 && lives[item].first <= step && step <= lives[item].last;
+  };
   uint32_t worst = 0;
   int64_t most = -1;
   for (uint32_t s = 0; s < f.steps.size(); ++s) {
-    int64_t live = scratch(s);
-    for (const runtime::Lifetime& life : lives)
-      if (life.bytes > 0 && life.first <= s && s <= life.last) live += life.bytes;
+    int64_t live = 0;
+    for (size_t i = 0; i < lives.size(); ++i) live += is_alive(i, s) ? lives[i].bytes : 0;
     if (live > most) most = live, worst = s;
   }
+  auto name = [&](uint32_t step) { return runtime::name_of(graph, f, f.steps[step]); };
+  d.notes.push_back(format("the peak is step {}, {}:", worst, name(worst)));
+  for (size_t i = 0; i < lives.size(); ++i) {
+    if (!is_alive(i, worst)) continue;
+    const runtime::Lifetime& life = lives[i];
+    const std::string what = i < memory.arrays.size()
+                                 ? format("from step {}, {}, to step {}", life.first, name(life.first), life.last)
+                                 : "of scratch memory";
+    d.notes.push_back(
+        format("{} bytes {}; without them, {} less are needed", life.bytes, what, saved_without(lives, i)));
+  }
+}
+
+Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, int64_t limit) {
   Diagnostic d{DiagnosticKind::out_of_memory,
                format("the workspace needs {} bytes, but the limit is {}", memory.workspace_bytes, limit)};
-  d.notes.push_back(format("the peak is step {}, {}:", worst, runtime::name_of(graph, f, f.steps[worst])));
-  for (size_t i = 0; i < lives.size(); ++i)
-    if (lives[i].bytes > 0 && lives[i].first <= worst && worst <= lives[i].last)
-      d.notes.push_back(format("{} bytes from step {}, {}, to step {}", lives[i].bytes, lives[i].first,
-                               runtime::name_of(graph, f, f.steps[lives[i].first]), lives[i].last));
-  if (scratch(worst) > 0) d.notes.push_back(format("{} bytes of scratch memory", scratch(worst)));
+  add_peak(graph, memory, 0, d);
   d.help = "give a larger --memory-limit, smaller inputs, or a network whose layers have fewer channels there";
   return d;
 }

@@ -13,8 +13,11 @@ namespace relay::c_project {
 runtime::Program in_order_of_least_peak(const runtime::Program& graph, const Memory& memory,
                                         std::span<const loop::Kernel> kernels, std::span<const int64_t> scratch_bytes);
 
-// out_of_memory: the arrays that are in the workspace at its peak, with their sizes and the steps that write them.
-Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, std::span<const int64_t> scratch_bytes,
-                      int64_t limit);
+// Adds notes on the arrays that are in a memory at its peak: sizes, the steps that write them, and the bytes that each
+// costs. `number`: of the memory; 0 is the workspace.
+void add_peak(const runtime::Program& graph, const Memory& memory, uint32_t number, Diagnostic& d);
+
+// out_of_memory with the notes of add_peak().
+Diagnostic over_limit(const runtime::Program& graph, const Memory& memory, int64_t limit);
 
 }  // namespace relay::c_project

@@ -106,8 +106,7 @@ std::string ProgramWriter::self_test() const {
                     "/* Runs the program on recorded inputs and compares its outputs with the recorded ones. */\n"
                     "#include <float.h>\n#include <math.h>\n#include <stdio.h>\n#include <string.h>\n\n#include \"" +
                     options_.name + ".h\"\n#include \"test_vectors.h\"\n\n";
-  out += format("#if defined(RELAY_FMA) || FLT_EVAL_METHOD != 0{}\n#define LOOSE 1\n#else\n#define LOOSE 0\n#endif\n\n",
-                options_.library_math ? " || 1 /* exp, tanh and similar functions are the C library's */" : "");
+  out += definition_of_loose();
   std::set<std::string> seen;
   for (const Recorded& value : recording_.results) collect_types(value, seen, out);
   out += "static uint64_t workspace[%_WORKSPACE_BYTES / 8 + 2];\n";

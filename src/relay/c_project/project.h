@@ -34,6 +34,9 @@ struct Options {
   std::optional<MemoryLimit> read_only{};    // the memory for constants
   bool library_math = false;                 // exp, tanh and similar functions are the C library's
   bool keep_lanes = false;                   // codegen::CFunctionOptions
+  bool machine_code = false;                 // kernels are in NAME_kernels.o, instead of C
+  std::string object{};                      // that file; its kernels have the names of object_name()
+  bool rounds_once = false;                  // a product and a sum have one rounding in machine code
   std::map<std::string, int64_t> most{};     // upper bounds of shape variables, by name
   int64_t arena_bytes = 0;                   // of a program with functions: memory for values and frames
   bool arena_bytes_are_measured = false;
@@ -66,6 +69,9 @@ struct Project {
 // The properties of a program that no C project can have, all of them: calls of other libraries, sizes without an upper
 // bound. Empty if there are none. `what`: of which the messages speak.
 Diagnostics refusals(const runtime::Program& program, const Options& options, std::string_view what = "a C project");
+
+// The name of a kernel in Options::object.
+std::string object_name(const std::string& name, const std::string& kernel);
 
 // True for a name that `Options::name` may have.
 bool is_c_name(const std::string& name);

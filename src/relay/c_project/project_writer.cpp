@@ -149,7 +149,7 @@ Status ProjectWriter::write_kernels() {
   for (int number = 0; int& f : function_of_)
     if (f >= 0) f = number++;
   const codegen::CFunctionOptions how{options_.library_math, options_.keep_lanes};
-  functions_ = codegen::c_functions(used_kernels(false), how);
+  functions_ = has_machine_code() ? callers_of_machine_code() : codegen::c_functions(used_kernels(false), how);
   for (int f : function_of_)
     scratch_bytes_.push_back(f < 0 ? 0 : functions_.functions[static_cast<size_t>(f)].scratch_bytes);
   for (const Segment& f : program_.segments) {
@@ -160,6 +160,7 @@ Status ProjectWriter::write_kernels() {
     RELAY_ASSIGN(Memory memory, place_arrays(program_, f, scratch_bytes_, most, limits));
     memories_.push_back(std::move(memory));
   }
+  if (has_machine_code()) return ok();
   const std::vector<codegen::CKernel> known = used_kernels(true);
   if (std::any_of(known.begin(), known.end(), [](const codegen::CKernel& k) { return k.may_overlap; }))
     functions_ = codegen::c_functions(known, how);
@@ -212,6 +213,7 @@ Result<Project> ProjectWriter::write_files() {
     out.files[name + "_weights.h"] = weights_header();
     out.files[name + "_weights.c"] = weights_source();
   }
+  if (has_machine_code()) out.files[name + "_kernels.o"] = options_.object;
   out.files["main.c"] = self_test();
   out.files["test_vectors.h"] = test_data();
   out.files["CMakeLists.txt"] = cmake_lists();
@@ -234,7 +236,7 @@ std::string ProjectWriter::status_type(const std::string& more) const {
       "  {1}_OVERLAP = 3, /* memory that is written overlaps another argument */\n"
       "  {1}_WORKSPACE_TOO_SMALL = 4,\n"
       "  {1}_INDEX_OUT_OF_RANGE = 5, /* an element of an input; the outputs have no meaning */\n"
-      "  {1}_WRONG_WEIGHTS = 6{2} /* not a file of weights, or one of the other byte order */\n"
+      "  {1}_WRONG_WEIGHTS = 6{2} /* not the file that was written with {0}.c, or one of the other byte order */\n"
       "{3}}} {0}_status;\n\n",
       options_.name, prefix_, more.empty() ? "" : ",", more);
 }
@@ -249,8 +251,7 @@ std::string ProjectWriter::helpers(const std::string& code) const {
     out +=
         "#define RELAY_WEIGHT(type, offset) \\\n"
         "  ((const type *)(const void *)((const unsigned char *)weights + (offset)))\n\n";
-  if (has_weights_argument())
-    out += "static const char relay_weights_mark[8] = {'R', 'E', 'L', 'A', 'Y', 'W', 'T', 'S'};\n\n";
+  if (has_weights_argument()) out += check_of_weights();
   if (code.find("relay_any(") != std::string::npos)
     out +=
         "static int relay_any(const uint8_t *flags, size_t count) {\n"
@@ -270,6 +271,19 @@ std::string ProjectWriter::helpers(const std::string& code) const {
   }
   if (code.find("relay_check(") != std::string::npos) out += check_function();
   return out;
+}
+
+std::string ProjectWriter::check_of_weights() const {
+  return format(
+      "/* 1 if these are the weights that were written with this file. */\n"
+      "static int relay_weights_fit(const void *weights) {{\n"
+      "  static const unsigned char mark[8] = {{'R', 'E', 'L', 'A', 'Y', 'W', 'T', 'S'}};\n"
+      "  const uint32_t first[2] = {{0x{:08x}, {}}};\n"
+      "  const uint64_t rest[2] = {{{}, UINT64_C(0x{:016x})}};\n"
+      "  const unsigned char *at = (const unsigned char *)weights;\n"
+      "  return memcmp(at, mark, sizeof mark) == 0 && memcmp(at + 8, first, sizeof first) == 0 &&\n"
+      "         memcmp(at + 16, rest, sizeof rest) == 0;\n}}\n\n",
+      byte_order_mark, weights_version, macro("WEIGHTS_BYTES"), weights_identity());
 }
 
 std::string ProjectWriter::check_function() const {

@@ -31,6 +31,7 @@ class ProjectWriter {
     return functions_.functions[static_cast<size_t>(function_of_[step.kernel])];
   }
   const Weight& weight(uint32_t constant) const { return weights_.at(constant); }
+  bool has_machine_code() const { return options_.machine_code; }
   bool has_weights_argument() const { return options_.weights_file && !weights_.empty(); }
   std::string macro(const std::string& name) const { return prefix_ + "_" + name; }  // MODEL_NAME
   // A pointer into a memory: the workspace, which is the first, or another.
@@ -51,15 +52,19 @@ class ProjectWriter {
   void use_weight(uint32_t constant);
   void number_weights();
   bool arrays_overlap(uint32_t kernel) const;
+  codegen::CFunctions callers_of_machine_code() const;
   std::vector<codegen::CKernel> used_kernels(bool know_overlap) const;
   std::vector<int64_t> most_of(const runtime::Segment& segment) const;  // of its variables
 
   std::string helpers(const std::string& code) const;  // functions and macros that the steps use
   std::string check_function() const;                  // relay_check()
+  std::string check_of_weights() const;                // relay_weights_fit()
+  std::string definition_of_loose() const;             // in the self-test, for comparison()
   std::string title() const;
   std::string status_type(const std::string& more) const;
   std::string weights_source() const;
   std::string weights_header() const;
+  uint64_t weights_identity() const;
   Result<std::string> weights_file() const;
   std::string cmake_lists() const;
   std::string sizes_script() const;
@@ -86,8 +91,10 @@ std::string vector_text(const std::string& name, const Tensor& values);
 // A function of the self-test, differences_TYPE(got, want, count). `loose`: differences are allowed if LOOSE is set.
 std::string comparison(DType t);
 
-// Bytes in front of the constants of a weights file: "RELAYWTS", a byte-order mark, a version, the file's size.
+// Bytes in front of the constants of a weights file: "RELAYWTS", a byte-order mark, a version, the file's size, and the
+// constants' identity.
 constexpr int64_t weights_header_bytes = 64;
+constexpr uint32_t byte_order_mark = 0x01020304, weights_version = 2;
 constexpr int64_t workspace_alignment = 8;
 
 }  // namespace relay::c_project

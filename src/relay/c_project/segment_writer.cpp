@@ -124,6 +124,7 @@ std::string SegmentWriter::step(const Step& step, const std::string& repetition)
     const Location& at = memory_.scratch[static_cast<size_t>(&step - f_.steps.data())];
     passed.push_back(project_.in_memory(at.index, "void", format("{}", at.offset)));
   }
+  if (project_.has_machine_code()) passed.push_back(size(f_.sizes[step.tasks]));
   const std::string call = format("{}({});\n", function.name, join(passed, ", "));
   if (step.kind == Step::Kind::Kernel) return "  " + call;
   const uint32_t when = args[step.args.count - 1];

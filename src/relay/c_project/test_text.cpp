@@ -11,6 +11,14 @@ std::string vector_text(const std::string& name, const Tensor& values) {
                 std::max<int64_t>(values.elements(), 1), literal(values));
 }
 
+std::string ProjectWriter::definition_of_loose() const {
+  std::string also;
+  if (options_.library_math) also += " || 1 /* exp, tanh and similar functions are the C library's */";
+  if (options_.rounds_once) also += " || 1 /* products and sums of the machine code are rounded once */";
+  return format("#if defined(RELAY_FMA) || FLT_EVAL_METHOD != 0{}\n#define LOOSE 1\n#else\n#define LOOSE 0\n#endif\n\n",
+                also);
+}
+
 // Floats agree if they have the same bits or both are NaN. With another rounding of products or another exp, they may
 // differ by a part of the largest value, and integers by one.
 std::string comparison(DType t) {

@@ -12,15 +12,14 @@ static int64_t last_bytes(const Memory& memory) {
   return memory.more_bytes.empty() ? memory.workspace_bytes : memory.more_bytes.back();
 }
 
-static Diagnostic over_last_limit(const Options& options, int64_t bytes) {
+static Diagnostic over_last_limit(const Options& options, const runtime::Program& graph, const Memory& memory) {
   const MemoryLimit& last = options.more_memories.back();
-  return {DiagnosticKind::out_of_memory,
-          format("the arrays that fit in no other memory need {} bytes of {}, but the limit is {}", bytes, last.name,
-                 last.bytes),
-          {},
-          {},
-          {},
-          "give a memory more bytes with --memory, smaller inputs, or a network whose layers have fewer channels"};
+  Diagnostic d{DiagnosticKind::out_of_memory,
+               format("the arrays that fit in no other memory need {} bytes of {}, but the limit is {}",
+                      last_bytes(memory), last.name, last.bytes)};
+  add_peak(graph, memory, static_cast<uint32_t>(options.more_memories.size()), d);
+  d.help = "give a memory more bytes with --memory, smaller inputs, or a network whose layers have fewer channels";
+  return d;
 }
 
 static Status check_constants(const Options& options, const Project& project) {
@@ -44,11 +43,11 @@ static Result<Project> write_graph(const runtime::Program& graph, std::span<cons
   GraphWriter retry(ordered, kernels, recording, options);
   RELAY_RETURN_IF_ERROR(retry.write_kernels());
   if (last_bytes(retry.memory()) <= limit) return retry.write_files();
-  if (!options.more_memories.empty())
-    return over_last_limit(options, std::min(last_bytes(retry.memory()), last_bytes(writer.memory())));
-  const bool is_better = retry.memory().workspace_bytes < writer.memory().workspace_bytes;
-  const GraphWriter& best = is_better ? retry : writer;
-  return over_limit(is_better ? ordered : graph, best.memory(), best.scratch_bytes(), options.memory_limit);
+  const bool is_better = last_bytes(retry.memory()) < last_bytes(writer.memory());
+  const runtime::Program& best = is_better ? ordered : graph;
+  const Memory& memory = is_better ? retry.memory() : writer.memory();
+  if (!options.more_memories.empty()) return over_last_limit(options, best, memory);
+  return over_limit(best, memory, options.memory_limit);
 }
 
 Result<Project> write(const runtime::Program& program, std::span<const loop::Kernel> kernels,

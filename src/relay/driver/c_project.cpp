@@ -5,6 +5,7 @@
 #include <set>
 
 #include "relay/base/output_file.h"
+#include "relay/codegen/device_backend.h"
 #include "relay/codegen/llvm/llvm.h"
 #include "relay/codegen/scalar_form.h"
 #include "relay/driver/rehearsal.h"
@@ -78,7 +79,22 @@ static Diagnostics ports_without_c(const runtime::Program& program) {
   return out;
 }
 
+static Status check_machine_code(const TargetDesc& target, const c_project::Options& options) {
+  if (!options.machine_code) return ok();
+  auto refused = [](std::string message, std::string help) {
+    return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
+  };
+  if (starts_with(target.triple, "portable") || starts_with(target.triple, "wasm32") ||
+      !codegen::device_kind(target).empty())
+    return refused(format("--kernels object writes code of a processor, but the target is {}", target.name),
+                   "name a processor with --target, such as cortex-a72, sve-256, rv64gcv or cortex-m55");
+  if (options.library_math)
+    return refused("--library-math applies to kernels in C", "leave out one of --library-math and --kernels object");
+  return ok();
+}
+
 Status check_c_project(const Compiled& compiled, const c_project::Options& options) {
+  RELAY_RETURN_IF_ERROR(check_machine_code(compiled.report.target, options));
   const runtime::Program& program = *compiled.built.program;
   Diagnostics errors;
   if (!program.is_graph()) {
@@ -107,11 +123,11 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
   return errors;
 }
 
-// This machine without multiply-adds: its results have the bits of C that does not contract. It has at least as many
-// registers as the kernels were scheduled for; spilled ones only cost time.
-static Result<TargetDesc> recorder(const TargetDesc& target) {
+// This machine, by default without multiply-adds: its results have the bits of C that does not contract. It has at
+// least as many registers as the kernels were scheduled for; spilled ones only cost time.
+static Result<TargetDesc> recorder(const TargetDesc& target, bool with_multiply_adds) {
   RELAY_ASSIGN(TargetDesc host, find_target("native"));
-  host.has_fma = false;
+  host.has_fma = host.has_fma && with_multiply_adds;
   host.vector_registers = std::max({host.vector_registers, target.vector_registers, 64});
   return host;
 }
@@ -215,8 +231,8 @@ static Status record_program(runtime::Executable& executable, const std::vector<
   return ok();
 }
 
-Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs) {
-  RELAY_ASSIGN(const TargetDesc host, recorder(compiled.report.target));
+Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs, bool with_multiply_adds) {
+  RELAY_ASSIGN(const TargetDesc host, recorder(compiled.report.target, with_multiply_adds));
   std::vector<loop::Kernel> kernels;  // as in C: the host need not have the instructions
   for (const loop::Kernel& kernel : compiled.built.kernels) kernels.push_back(codegen::without_dots(kernel));
   RELAY_ASSIGN(std::shared_ptr<codegen::KernelLibrary> library, codegen::jit(kernels, host, compiled.report.threads));
@@ -241,13 +257,31 @@ Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Val
   return out;
 }
 
+// The kernels that steps of the program call, as an object file.
+static Result<std::string> kernels_as_object(const Compiled& compiled, const std::string& name) {
+  std::set<uint32_t> used;
+  for (const runtime::Segment& f : compiled.built.program->segments)
+    for (const runtime::Step& step : f.steps)
+      if (step.calls_kernel()) used.insert(step.kernel);
+  std::vector<loop::Kernel> kernels;
+  for (uint32_t k : used) {
+    kernels.push_back(compiled.built.kernels[k]);
+    kernels.back().name = c_project::object_name(name, kernels.back().name);
+  }
+  return compiled.backend->emit(kernels, nullptr, codegen::CodeForm::Object);
+}
+
 Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options) {
   RELAY_RETURN_IF_ERROR(check_c_project(compiled, options));
   const TargetDesc& target = compiled.report.target;
-  RELAY_ASSIGN(Recorded recorded, record(compiled, inputs));
+  options.rounds_once = options.machine_code && target.has_fma;
+  RELAY_ASSIGN(Recorded recorded, record(compiled, inputs, options.rounds_once));
   options.target = target.name, options.version = version;
   options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");
   options.keep_lanes = target.vector_bytes > 8;
+  if (options.machine_code) {
+    RELAY_ASSIGN(options.object, kernels_as_object(compiled, options.name));
+  }
   if (!recorded.program->is_graph()) {
     RELAY_ASSIGN(const int64_t needed, rehearsed_arena_bytes(*recorded.program, recorded.library, inputs));
     RELAY_RETURN_IF_ERROR(choose_arena((needed + 63) / 64 * 64, options));

@@ -24,13 +24,15 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
 Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts,
                                                     const std::map<std::string, int64_t>& most);
 
-// A program with the values of all constants, and the arrays of one run as machines without multiply-adds compute them.
+// A program with the values of all constants, and the arrays of one run. By default they are those of machines without
+// multiply-adds.
 struct Recorded {
   std::shared_ptr<const runtime::Program> program;
   std::shared_ptr<codegen::KernelLibrary> library;
   c_project::Recording run;
 };
-Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs);
+Result<Recorded> record(const Compiled& compiled, const std::vector<runtime::Value>& inputs,
+                        bool with_multiply_adds = false);
 
 struct CProject {
   c_project::Project project;

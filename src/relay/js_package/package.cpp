@@ -328,7 +328,7 @@ static Result<Package> write_package(const runtime::Program& graph, std::span<co
   if (again.workspace_bytes <= options.memory_limit)
     return Writer(ordered, again, recording, options, target).write(code);
   const bool is_better = again.workspace_bytes < memory.workspace_bytes;
-  return c_project::over_limit(is_better ? ordered : graph, is_better ? again : memory, scratch, options.memory_limit);
+  return c_project::over_limit(is_better ? ordered : graph, is_better ? again : memory, options.memory_limit);
 }
 
 Result<Package> write(const runtime::Program& graph, std::span<const loop::Kernel> kernels, std::string_view object,

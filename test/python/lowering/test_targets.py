@@ -18,6 +18,7 @@ MACHINES = {
     "apple-m1": (183, r"fmla\s+v\d+\.4s"),
     "rv64gcv": (243, r"vf(?:macc|madd)\.v[vf]"),
     "rv64gcv-256": (243, r"vf(?:macc|madd)\.v[vf]"),
+    "rv64gcv-512": (243, r"vf(?:macc|madd)\.v[vf]"),
 }
 
 
@@ -106,3 +107,11 @@ def test_functions_as_machine_code_for_risc_v_are_refused(tmp_path):
 def test_an_unknown_processor_names_what_is_near():
     error = fails("R0502", "opt", "examples/tour/dense.relay", "--target", "neoverse-n")
     assert "did you mean 'neoverse-n1'?" in error
+
+
+def test_an_instruction_may_be_left_out():
+    dense = "examples/tour/dense.relay"
+    error = fails("R0502", "opt", dense, "--target", "cortex-a53,-sdot")
+    assert "'-sdot' is not an instruction that cortex-a53 can do without" in error and "-smull" in error
+    assert "'smlad' is not" in fails("R0502", "opt", dense, "--target", "cortex-m4,smlad")
+    succeeds("opt", dense, "--target", "cortex-m4,-smlad,-smlad.u8", "--emit", "schedule")

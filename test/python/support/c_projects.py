@@ -17,15 +17,29 @@ class Toolchain:
     emulator: list = field(default_factory=list)
     link: list = field(default_factory=list)
     batch: int = 10000  # cases in one program
+    target: str = ""  # of kernels as machine code; empty: they are C
+    fault: str = ""  # what the emulator prints when it aborts on an instruction that the processor has
 
     def is_here(self):
         return all(shutil.which(words[0]) for words in (self.compiler, self.emulator) if words)
 
 
-def _linux(triple, emulator):
+def _linux(triple, emulator, **more):
     # By default, C99 on s390x computes float in double.
     rounds = ["-fexcess-precision=fast"] if triple.startswith("s390x") else []
-    return Toolchain([f"{triple}-gcc", *rounds], [emulator], ["-static"])
+    return Toolchain([f"{triple}-gcc", *rounds], emulator.split(), ["-static"], **more)
+
+
+def _aarch64(target, bits=512):
+    """`bits`: of the emulated processor's vectors of SVE."""
+    return _linux("aarch64-linux-gnu", f"qemu-aarch64 -cpu max,sve-default-vector-length={bits // 8}", target=target)
+
+
+def _riscv(target, bits):
+    processor = f"rv64,v=true,vlen={bits},vext_spec=v1.0"
+    # QEMU 7.2 aborts on roundings of vectors that are not the current one, such as vfcvt.rtz; QEMU 10 does not.
+    fault = "decode_save_opc: Assertion"
+    return _linux("riscv64-linux-gnu", f"qemu-riscv64 -cpu {processor}", target=target, fault=fault)
 
 
 def _board(compiler, cpu, emulator, machine, flash, ram, kib):
@@ -52,7 +66,20 @@ EMULATED = {
     "ppc64": _linux("powerpc64-linux-gnu", "qemu-ppc64"),  # big-endian
     "cortex-m4": _arm_board("-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16", "mps2-an386"),
 }
-ALL = HOST | EMULATED
+# Kernels as machine code, with vectors.
+VECTORS = {
+    "neon": _aarch64("armv8-a"),
+    "dotprod": _aarch64("armv8.2-a"),
+    "i8mm": _aarch64("armv8.6-a"),
+    "sve-128": _aarch64("sve-128", 128),
+    "sve-256": _aarch64("sve-256", 256),
+    "sve-512": _aarch64("sve-512", 512),
+    "rvv-128": _riscv("rv64gcv", 128),
+    "rvv-256": _riscv("rv64gcv-256", 256),
+    "rvv-512": _riscv("rv64gcv-512", 512),
+    "armv7-neon": _linux("arm-linux-gnueabihf", "qemu-arm -cpu max", target="armv7-neon"),
+}
+ALL = HOST | EMULATED | VECTORS
 # Processors of networks only (test/anywhere/count_instructions.py). There is no board with a Cortex-M0 and enough
 # memory, and a Cortex-M3 runs its code.
 BOARDS = {
@@ -79,6 +106,11 @@ def write(model, folder, *options):
     return folder
 
 
+def objects(folder):
+    """The kernels of a project that are machine code."""
+    return sorted(folder.glob("*_kernels.o"))
+
+
 def sources(folder, weights=True):
     """The C files of a project, its self-test last."""
     files = sorted(path for path in folder.glob("*.c") if path.name != "main.c")
@@ -88,7 +120,7 @@ def sources(folder, weights=True):
 def self_test(folder, toolchain="gcc", options=("-O2",), arguments=()):
     """Builds a project and runs its self-test; what it prints."""
     tool, program = (ALL | BOARDS)[toolchain], folder / f"test_{toolchain}"
-    run(*tool.compiler, *STRICT, *options, "-o", program, *sources(folder), *tool.link, "-lm")
+    run(*tool.compiler, *STRICT, *options, "-o", program, *sources(folder), *objects(folder), *tool.link, "-lm")
     return run(*tool.emulator, program, *arguments)
 
 
@@ -101,33 +133,58 @@ def writable_symbols(folder, options=("-O1",)):
     return found
 
 
-def test_together(folder, cases, toolchain, options=("-O1",)):
-    """Links the self-tests of many projects into a few programs and runs them; the names of projects that fail."""
+def _said_by(tool, program, cases):
+    """The text of all cases in a program, and the names of those on which the emulator aborts."""
+    done = subprocess.run([*tool.emulator, program], capture_output=True, text=True, timeout=1800)
+    if not tool.fault or tool.fault not in done.stderr:
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        return done.stdout + done.stderr, []
+    said, lost = "", []
+    for i, name in enumerate(cases):
+        done = subprocess.run([*tool.emulator, program, str(i)], capture_output=True, text=True, timeout=600)
+        if tool.fault in done.stderr:
+            lost.append(name)
+        else:
+            assert done.returncode == 0, done.stdout + done.stderr
+            said += done.stdout + done.stderr
+    return said, lost
+
+
+def test_together(folder, cases, toolchain, options=("-O1",), aborted=None):
+    """Links the self-tests of many projects into a few programs and runs them; the names of projects that fail. Those
+    on which the emulator aborts by a fault of its own are added to the list `aborted`, if there is one."""
     tool, failed = ALL[toolchain], []
     out = folder / f"objects_{toolchain}"
     out.mkdir(exist_ok=True)
 
     def compiled(name):
-        objects = []
+        made = objects(folder / name)
         for path in sources(folder / name):
-            objects.append(out / f"{name}_{path.stem}.o")
-            run(*tool.compiler, *STRICT, *options, f"-Dmain={name}_main", "-c", "-o", objects[-1], path)
-        return objects
+            made.append(out / f"{name}_{path.stem}.o")
+            run(*tool.compiler, *STRICT, *options, f"-Dmain={name}_main", "-c", "-o", made[-1], path)
+        return made
 
     for begin in range(0, len(cases), tool.batch):
         batch = cases[begin : begin + tool.batch]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = [one for many in pool.map(compiled, batch) for one in many]
+            linked = [one for many in pool.map(compiled, batch) for one in many]
         main = out / f"all_{begin}.c"
-        calls = "".join(f'  if ({name}_main()) printf("FAILED {name}\\n");\n' for name in batch)
+        calls = "".join(
+            f'  if ((only < 0 || only == {i}) && {name}_main()) printf("FAILED {name}\\n");\n'
+            for i, name in enumerate(batch)
+        )
         main.write_text(
-            "#include <stdio.h>\n"
+            "#include <stdio.h>\n#include <stdlib.h>\n"
             + "".join(f"int {name}_main(void);\n" for name in batch)
-            + f"int main(void) {{\n{calls}  return 0;\n}}\n"
+            + "int main(int count, char **words) {\n  const int only = count > 1 ? atoi(words[1]) : -1;\n"
+            + f"{calls}  return 0;\n}}\n"
         )
         program = out / f"all_{begin}"
-        run(*tool.compiler, *options, "-o", program, main, *objects, *tool.link, "-lm")
-        said = run(*tool.emulator, program)
-        failed += [line.split()[1] for line in said.splitlines() if line.startswith("FAILED")]
-        assert said.count(": ok,") == len(batch) - len(failed), said
+        run(*tool.compiler, *options, "-o", program, main, *linked, *tool.link, "-lm")
+        said, lost = _said_by(tool, program, batch)
+        if aborted is not None:
+            aborted += lost
+        now_failed = [line.split()[1] for line in said.splitlines() if line.startswith("FAILED")]
+        assert said.count(": ok,") == len(batch) - len(now_failed) - len(lost), said
+        failed += now_failed if aborted is not None else now_failed + lost
     return failed

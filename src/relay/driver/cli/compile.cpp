@@ -25,7 +25,7 @@ struct CompileVerbOptions : ModelOptions {
   // of a C project or a JavaScript package:
   c_project::Options project;
   std::vector<std::string> inputs;
-  std::string memory_limit, arena;
+  std::string memory_limit, arena, kernels = "c";
   std::vector<std::string> most;  // arguments of --max
   std::string memories;
   std::vector<std::string> for_project;  // those of its flags that were given
@@ -98,8 +98,9 @@ static Status read_project_options(CompileVerbOptions& options, driver::FileForm
   if (!options.memories.empty()) RELAY_RETURN_IF_ERROR(read_memories(options.memories, options.project));
   for (const std::string& text : options.most) RELAY_RETURN_IF_ERROR(read_bound(text, options.project.most));
   RELAY_RETURN_IF_ERROR(check_name(options, form));
+  options.project.machine_code = options.kernels == "object";
   const bool is_package = driver::is_package(form);
-  static const std::set<std::string_view> only_c{"--library-math", "--memory", "--max", "--arena"};
+  static const std::set<std::string_view> only_c{"--library-math", "--kernels", "--memory", "--max", "--arena"};
   for (const std::string& flag : options.for_project)
     if (is_package && only_c.contains(flag))
       return wrong_option(format("{} applies to C projects, but --emit is {}", flag, driver::name(form)),
@@ -235,6 +236,11 @@ static void add_project_flags(CLI::App& verb, CompileVerbOptions& options) {
       "--library-math", project.library_math,
       "C project: exp, tanh and similar functions of the C library, instead of polynomials with the same bits "
       "on every processor");
+  verb.add_option("--kernels", options.kernels,
+                  "C project: form of the kernels. c: C99, for any processor; object: machine code for --target, in "
+                  "NAME_kernels.o, which the rest of the project calls")
+      ->check(CLI::IsMember({"c", "object"}))
+      ->capture_default_str();
   verb.add_option(
           "--memory-limit", options.memory_limit,
           "C project, wasm: fail if its workspace would need more than this: 128K, 2M. Steps are ordered to need less")
@@ -294,8 +300,8 @@ void add_compile(CLI::App& app, SelectedVerb& selected) {
       ->type_name("FILE");
   verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->callback([verb, options, &selected] {
-    for (const char* flag :
-         {"--name", "--weights-file", "--library-math", "--memory-limit", "--memory", "--max", "--arena", "--input"})
+    for (const char* flag : {"--name", "--weights-file", "--library-math", "--kernels", "--memory-limit", "--memory",
+                             "--max", "--arena", "--input"})
       if (verb->get_option(flag)->count() > 0) options->for_project.push_back(flag);
     selected.run = [options] { return compile_to_file(*options); };
   });

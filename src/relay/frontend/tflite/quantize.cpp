@@ -50,9 +50,38 @@ static Expr times_wide(Convert& c, const Expr& e, const std::vector<double>& fac
   return c.cast(y, to);
 }
 
+// int32 times factors below 1, where the 31-bit part of a factor and its power of two are rounded one after the other:
+// the product needs 64 bits, and everything else 32. Null for other factors.
+static Expr times_twice(Convert& c, const Expr& e, const std::vector<double>& factors, int64_t to_zero, DType to) {
+  std::vector<int64_t> multipliers, shifts;
+  for (double factor : factors) {
+    const auto [multiplier, power] = fixed_point::multiplier(factor);
+    if (power > -1 || power < -30) return nullptr;
+    multipliers.push_back(multiplier), shifts.push_back(-power - 1);
+  }
+  const relay::Shape shape = factors.size() == 1 ? relay::Shape{} : relay::Shape{std::ssize(factors)};
+  auto list = [&](const std::vector<int64_t>& values) {
+    return c.constant(Tensor::from_ints(shape, DType::int32(), values));
+  };
+  const Expr product =
+      factors.size() == 1 ? c.emit("fixed_point_multiply", {e}, {{"multiplier", multipliers[0]}, {"shift", int64_t{0}}})
+                          : c.emit("fixed_point_multiply_per_axis", {e, list(multipliers), list(shifts), list(shifts)},
+                                   {{"axes", std::vector<int64_t>{c.rank(e) - 1}}});
+  auto shifted = [&](const Expr& x, const Expr& by) { return c.emit("right_shift", {x, by}); };
+  // Halves away from zero: a negative number less one, shifted but for a bit, plus one, shifted by that.
+  const Expr toward = c.emit("add", {product, shifted(product, zero_point(c, 31))});
+  const Expr quotient = shifted(c.add(shifted(toward, list(shifts)), 1), zero_point(c, 1));
+  const auto [least, most] = range_of(to);
+  const Expr y = to_zero == 0 ? quotient : c.add(quotient, static_cast<double>(to_zero));
+  if (to == DType::int32()) return y;
+  return c.cast(c.emit("clip", {y}, {{"a_min", static_cast<double>(least)}, {"a_max", static_cast<double>(most)}}), to);
+}
+
 Expr scaled(Convert& c, const Expr& e, const std::vector<double>& factors, Rounds rounds, int64_t to_zero, DType to) {
   if (rounds == Rounds::Once) return times(c, e, factors, "UPWARD", to_zero, to);
   if (rounds != Rounds::Twice) return times_wide(c, e, factors, rounds, to_zero, to);
+  if (c.dtype(e) == DType::int32() && (to_zero == 0 || to != DType::int32()))
+    if (const Expr y = times_twice(c, e, factors, to_zero, to)) return y;
   std::vector<double> products, quotients;
   for (double factor : factors) {
     int power = 0;

@@ -58,13 +58,15 @@ static std::vector<Row> rows() {
 }
 
 static Result<TargetDesc> describe(std::string_view text) {
-  RELAY_ASSIGN(TargetDesc described, describe_row(rows(), "other", "", text));
+  const std::vector<std::string_view> parts = split(text, ',');
+  RELAY_ASSIGN(TargetDesc described, describe_row(rows(), "other", "", parts[0]));
   for (const Other& other : others_table)
     if (described.name == other.row.name)
       described.triple = other.triple, described.has_fma = other.has_fma,
       described.vector_registers = other.vector_registers;
   std::erase(described.features, "+");
   set_instructions(described);
+  RELAY_RETURN_IF_ERROR(leave_out(described, std::span(parts).subspan(1)));
   return described;
 }
 
