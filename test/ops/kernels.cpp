@@ -1,8 +1,9 @@
-// Writes the kernels of operators' examples as PTX or OpenCL C, one file for each operator, and what a GPU can run of a
+// Writes the kernels of operators' examples as PTX, OpenCL C, HIP C++ or Metal, one file for each operator, and what a GPU can run of a
 // kernel:
 //
 //   relay_op_kernels --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
 //   relay_op_kernels --target opencl:generic --to FOLDER ...
+//   relay_op_kernels --target rocm:gfx90a --to FOLDER ...
 //   relay_op_kernels --target cuda:sm_80 --artifacts --to FOLDER ...
 //   relay_op_kernels --target cuda:sm_80 --occupancy
 //
@@ -12,7 +13,8 @@
 // --artifacts: each example as an artifact, NAME.rart, with its inputs and the evaluator's results, NAME.safetensors,
 // and lines "NAME ULPS" in a file of the shard, examples.K.txt: relay_device_check runs these on a GPU.
 //
-// Ends with 1 if an example cannot be compiled, except for those that are refused for every target.
+// Ends with 1 if an example cannot be compiled, except for those that are refused for every target, or that a language
+// lacks the types for.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
@@ -67,7 +69,7 @@ int write_all(const Settings& settings, const TargetDesc& target) {
   const bool is_cuda = codegen::device_kind(target) == "cuda";
   const std::unique_ptr<codegen::Backend> backend =
       is_cuda ? codegen::ptx_backend(target) : codegen::text_backend(target);
-  size_t shard = 1, shards = 1, number = 0, written = 0;
+  size_t shard = 1, shards = 1, number = 0, written = 0, refused = 0;
   int failed = 0;
   std::ostringstream list;
   std::sscanf(settings.shard.c_str(), "%zu/%zu", &shard, &shards);
@@ -79,6 +81,10 @@ int write_all(const Settings& settings, const TargetDesc& target) {
       const Result<ExampleCase> c = eval::example_case(*def, i);
       if (!c || def->examples[i].bench) continue;
       Result<driver::Compiled> compiled = compiled_for(*c, target);
+      if (!compiled && codegen::is_source_only(target) && compiled.errors()[0].kind == DiagnosticKind::not_supported) {
+        ++refused;
+        continue;
+      }
       if (!compiled && compiled_for(*c, *driver::find_target("native"))) {
         std::cout << format("FAILED {}: {}\n", c->name, render(compiled.errors()));
         ++failed;
@@ -100,17 +106,22 @@ int write_all(const Settings& settings, const TargetDesc& target) {
     if (all.empty()) continue;
     const Result<std::string> text = backend->emit(all, nullptr, codegen::CodeForm::Source);
     if (!text) return std::cout << render(text.errors()), 1;
-    std::ofstream(std::filesystem::path(settings.folder) / (def->name + (is_cuda ? ".ptx" : ".cl"))) << *text;
+    const char* const end = is_cuda                                  ? ".ptx"
+                            : target.triple == codegen::hip_triple   ? ".hip"
+                            : target.triple == codegen::metal_triple ? ".metal"
+                                                                     : ".cl";
+    std::ofstream(std::filesystem::path(settings.folder) / (def->name + end)) << *text;
     written += all.size();
   }
   if (settings.artifacts) std::ofstream(settings.folder + format("/examples.{}.txt", shard)) << list.str();
-  std::cout << format("{} written, {} examples failed\n", written, failed);
+  std::cout << format("{} written, {} examples refused, {} failed\n", written, refused, failed);
   return failed > 0;
 }
 
 int run(const Settings& settings) {
   const Result<TargetDesc> target = driver::find_target(settings.target);
-  if (!target || codegen::device_kind(*target).empty()) return std::cout << "no device: " << settings.target << "\n", 1;
+  const bool is_device = target && (codegen::is_source_only(*target) || !codegen::device_kind(*target).empty());
+  if (!is_device) return std::cout << "no device: " << settings.target << "\n", 1;
   if (!settings.occupancy) return write_all(settings, *target);
   const target::GpuFigures* gpu = target::gpu_figures(*target);
   if (!gpu) return std::cout << "no figures of this device: " << settings.target << "\n", 1;
@@ -126,7 +137,7 @@ int run(const Settings& settings) {
 
 int main(int argc, char** argv) {
   relay::proofs::Settings settings;
-  CLI::App app("Writes operators' examples as PTX or OpenCL C");
+  CLI::App app("Writes operators' examples as source or PTX for devices");
   app.add_option("--target", settings.target);
   app.add_option("--to", settings.folder, "Folder");
   app.add_option("--only", settings.only, "Regular expression for names of operators");

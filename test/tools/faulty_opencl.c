@@ -8,6 +8,8 @@
      lost         kernels are launched, and the first one ends with an error
      hang         the first kernel never ends
      no-build     the compiler refuses every program
+     strict-order a kernel is refused that does not wait for the last write on another queue, as drivers may read older
+                  memory then
 
    Relay loads it by RELAY_OPENCL_LIBRARY. */
 #define _GNU_SOURCE
@@ -60,10 +62,6 @@ PASS(cl_int, clSetKernelArg, (cl_kernel a, cl_uint b, size_t c, const void* d), 
 PASS(cl_int, clEnqueueReadBuffer,
      (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, void* f, cl_uint g, const cl_event* h, cl_event* i),
      (a, b, c, d, e, f, g, h, i))
-PASS(cl_int, clEnqueueWriteBuffer,
-     (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void* f, cl_uint g, const cl_event* h,
-      cl_event* i),
-     (a, b, c, d, e, f, g, h, i))
 PASS(cl_int, clEnqueueCopyBuffer,
      (cl_command_queue a, cl_mem b, cl_mem c, size_t d, size_t e, size_t f, cl_uint g, const cl_event* h, cl_event* i),
      (a, b, c, d, e, f, g, h, i))
@@ -109,11 +107,27 @@ CL_API_ENTRY cl_int CL_API_CALL clBuildProgram(cl_program p, cl_uint n, const cl
   return has("no-build") ? CL_BUILD_PROGRAM_FAILURE : call(p, n, d, o, done, data);
 }
 
+static cl_event last_write;
+static cl_command_queue written_by;
+
+CL_API_ENTRY cl_int CL_API_CALL clEnqueueWriteBuffer(cl_command_queue q, cl_mem to, cl_bool blocking, size_t at,
+                                                     size_t bytes, const void* from, cl_uint n, const cl_event* w,
+                                                     cl_event* e) {
+  cl_int (*call)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void*, cl_uint, const cl_event*, cl_event*) =
+      real("clEnqueueWriteBuffer");
+  const cl_int code = call(q, to, blocking, at, bytes, from, n, w, e);
+  last_write = e ? *e : NULL;
+  written_by = q;
+  return code;
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t* o,
                                                        const size_t* g, const size_t* l, cl_uint n, const cl_event* w,
                                                        cl_event* e) {
   cl_int (*call)(cl_command_queue, cl_kernel, cl_uint, const size_t*, const size_t*, const size_t*, cl_uint,
                  const cl_event*, cl_event*) = real("clEnqueueNDRangeKernel");
+  if (has("strict-order") && written_by && written_by != q && (n == 0 || w[n - 1] != last_write))
+    return CL_INVALID_EVENT_WAIT_LIST;
   return call(q, k, dims, o, g, l, n, w, e);
 }
 

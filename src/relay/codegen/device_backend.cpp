@@ -24,7 +24,7 @@ Status DeviceBackend::check_arguments(const loop::Kernel& kernel, size_t per_arr
   if (bytes <= most) return ok();
   return Diagnostic{DiagnosticKind::not_supported,
                     format("kernel `{}` has {} arrays: its arguments take {} bytes, and {} allows {}", kernel.name,
-                           kernel.params.size(), bytes, kind_ == "opencl" ? "OpenCL" : "CUDA", most),
+                           kernel.params.size(), bytes, language_, most),
                     {},
                     {},
                     {},

@@ -1,7 +1,9 @@
 // Backends for devices that programs reach through a driver (runtime/devices/device.h): kernels are text, which the
-// driver compiles. c/c_backend.cpp derives OpenCL C and WGSL from this, and llvm/nvptx/ptx_backend.cpp PTX.
+// driver compiles. c/c_backend.cpp derives OpenCL C, HIP C++, Metal and WGSL from this, llvm/nvptx/ptx_backend.cpp PTX,
+// and llvm/spirv/spirv.cpp SPIR-V.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
@@ -15,8 +17,21 @@ inline std::string_view device_kind(const TargetDesc& target) {
   return target.triple == "nvptx64-nvidia-cuda" ? "cuda" : "";
 }
 
+// True for OpenCL devices that get SPIR-V instead of source.
+inline bool writes_spirv(const TargetDesc& target) {
+  return device_kind(target) == "opencl" && std::ranges::find(target.features, "+spirv") != target.features.end();
+}
+
 // The triple of WebGPU, whose programs run in browsers and not by this runtime.
 constexpr const char* webgpu_triple = "webgpu";
+
+// The triples of GPUs of AMD and Apple, whose kernels are text for the vendors' compilers.
+constexpr const char *hip_triple = "amdgcn-amd-amdhsa", *metal_triple = "metal";
+
+// True if this runtime runs no kernels of the target.
+inline bool is_source_only(const TargetDesc& target) {
+  return target.triple == webgpu_triple || target.triple == hip_triple || target.triple == metal_triple;
+}
 
 // Returns bad_option: the target's kernels are text in `language`; there is no `what`.
 Diagnostic not_in_form(std::string_view language, std::string_view what);

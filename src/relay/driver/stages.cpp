@@ -146,11 +146,7 @@ Result<std::string> stage_text(std::span<const lower::LoweredFunction> segments,
     stage = Stage::Assembly;
   }
   if (stage != Stage::Loop && codegen::is_text_target(target))
-    return Diagnostic{DiagnosticKind::bad_option,
-                      format("kernels for {} are source text", target.triple == "opencl" ? "OpenCL" : "WebGPU"),
-                      {},
-                      {},
-                      {},
+    return Diagnostic{DiagnosticKind::bad_option, format("kernels for {} are source text", target.name), {}, {}, {},
                       "print it with --emit c"};
   if (stage != Stage::Loop && codegen::device_kind(target) == "cuda") {
     std::vector<loop::Kernel> kernels;

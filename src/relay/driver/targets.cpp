@@ -9,9 +9,11 @@
 #include "relay/target/aarch64/aarch64.h"
 #include "relay/target/cuda/cuda.h"
 #include "relay/target/host/host.h"
+#include "relay/target/metal/metal.h"
 #include "relay/target/opencl/opencl.h"
 #include "relay/target/others/others.h"
 #include "relay/target/riscv/riscv.h"
+#include "relay/target/rocm/rocm.h"
 #include "relay/target/wasm/wasm.h"
 #include "relay/target/webgpu/webgpu.h"
 #include "relay/target/x86/x86.h"
@@ -37,12 +39,20 @@ static bool is_accelerator(std::string_view text) {
   return devices.contains(word);
 }
 
+// True for the name of a target, alone or in front of a processor.
+static bool names_target(std::string_view text) {
+  return std::ranges::any_of(
+      all_targets(), [&](const codegen::TargetDef& target) { return text.substr(0, text.find(':')) == target.name; });
+}
+
 static Result<TargetDesc> described_target(std::string_view text) {
-  if (is_accelerator(trim(text)))
+  if (is_accelerator(trim(text)) && !names_target(trim(text)))
     return Diagnostic{
         .kind = DiagnosticKind::unknown_target,
         .message = format("Relay compiles for CPUs, CUDA and OpenCL devices, and '{}' is none", trim(text)),
-        .help = "leave the target out to compile for this machine's CPU, or give cuda or opencl"};
+        .help =
+            "leave the target out to compile for this machine's CPU, or give cuda or opencl; rocm and metal are for "
+            "source text (--emit c)"};
   size_t colon = text.find(':');
   if (colon != std::string_view::npos) {
     if (text.substr(0, colon) == "pjrt")

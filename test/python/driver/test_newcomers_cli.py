@@ -235,7 +235,7 @@ def test_a_fixed_size_can_be_changed_and_the_message_says_how(net_file, tmp_path
     assert relay.compile(net_file, shapes={"x": (5, 4)})(np.ones((5, 4), np.float32))[0].shape == (5, 4)
 
 
-@pytest.mark.parametrize("name", ["rocm", "ROCm", "gpu", "metal -device=m2"])
+@pytest.mark.parametrize("name", ["hip", "ROCm", "gpu", "metal -device=m2"])
 def test_a_target_that_is_no_cpu(dense_file, name):
     said = fails("R0502", "run", dense_file, "--target", name)
     assert "compiles for CPUs, CUDA and OpenCL devices" in said and len(said.splitlines()) == 2

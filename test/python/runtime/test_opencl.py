@@ -205,6 +205,11 @@ def test_faults_are_diagnostics(dense, fault, expected):
     assert status == 1 and re.search(expected, said, re.DOTALL), said
 
 
+def test_kernels_wait_for_the_last_copy(dense):
+    status, said = run(dense, "--target", "opencl", faults="strict-order")
+    assert status == 0, said
+
+
 def test_a_kernel_that_hangs(dense):
     status, said = run(dense, "--target", "opencl", faults="hang", after=4, RELAY_DEVICE_TIME_LIMIT="0.5")
     assert status == 1 and "is not done after 0.5 seconds; the last kernel asked for is `" in said
@@ -252,7 +257,7 @@ def test_doctor_lists_devices():
 
 
 def test_devices_of_other_kinds_are_refused(dense):
-    status, said = run(dense, "--target", "rocm")
+    status, said = run(dense, "--target", "vulkan")
     assert status == 1 and "OpenCL devices" in said
 
 

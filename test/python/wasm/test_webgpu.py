@@ -84,6 +84,6 @@ def test_other_forms_are_refused(tmp_path):
     assert "run in browsers, and not from an artifact" in fails(
         "R0504", "compile", path, *target, "-o", tmp_path / "k.rart"
     )
-    assert "kernels for WebGPU are source text" in fails("R0504", "opt", path, *target, "--emit", "asm")
+    assert "kernels for webgpu are source text" in fails("R0504", "opt", path, *target, "--emit", "asm")
     done = cli("run", path, *target)
     assert done.returncode == 1 and "compiled for webgpu" in done.stderr, done.stderr

@@ -53,20 +53,28 @@ class OpenClBackend : public DeviceBackend {
   const bool has_double_, has_fine_tasks_;
 };
 
-class WebGpuBackend : public DeviceBackend {
+// Languages whose compilers and drivers belong to others: nothing here runs the kernels.
+class SourceOnlyBackend : public DeviceBackend {
  public:
-  WebGpuBackend() : DeviceBackend(webgpu_triple, wgsl.name) {}
+  // `where`: the place in which programs run, and a way out.
+  SourceOnlyBackend(std::string_view kind, const Dialect& dialect, std::string where, std::string help)
+      : DeviceBackend(kind, dialect.name), where_(std::move(where)), help_(std::move(help)) {}
 
   Result<std::string> emit(std::span<const loop::Kernel> kernels, const runtime::Program* functions,
                            CodeForm form) override {
     if (form != CodeForm::Artifact) return DeviceBackend::emit(kernels, functions, form);
-    return Diagnostic{DiagnosticKind::bad_option,
-                      "programs for WebGPU run in browsers, and not from an artifact",
-                      {},
-                      {},
-                      {},
-                      "write a package, with --emit webgpu and a folder"};
+    return Diagnostic{DiagnosticKind::bad_option, format("{}, and not from an artifact", where_), {}, {}, {}, help_};
   }
+
+ private:
+  const std::string where_, help_;
+};
+
+class WebGpuBackend final : public SourceOnlyBackend {
+ public:
+  WebGpuBackend()
+      : SourceOnlyBackend(webgpu_triple, wgsl, "programs for WebGPU run in browsers",
+                          "write a package, with --emit webgpu and a folder") {}
 
  protected:
   Result<std::string> text_of(std::span<const loop::Kernel> kernels) const override {
@@ -86,14 +94,44 @@ class WebGpuBackend : public DeviceBackend {
   }
 };
 
+constexpr const char* by_opencl = "print the kernels with --emit c; to run them, compile for the GPU's OpenCL driver";
+
+class HipBackend final : public SourceOnlyBackend {
+ public:
+  HipBackend() : SourceOnlyBackend(hip_triple, hip_c, "kernels in HIP C++ run in programs that call them", by_opencl) {}
+
+ protected:
+  Result<std::string> text_of(std::span<const loop::Kernel> kernels) const override { return hip_source(kernels); }
+  Status check_kernel(const loop::Kernel& kernel) const override { return check_arguments(kernel, 8, 4096); }
+};
+
+class MetalBackend final : public SourceOnlyBackend {
+ public:
+  MetalBackend()
+      : SourceOnlyBackend(metal_triple, metal, "kernels of Metal run in programs that call them", by_opencl) {}
+
+ protected:
+  Result<std::string> text_of(std::span<const loop::Kernel> kernels) const override { return metal_source(kernels); }
+  Status check_kernel(const loop::Kernel& kernel) const override {
+    const std::optional<std::string> problem = metal_problem(kernel);
+    if (!problem) return ok();
+    return Diagnostic{DiagnosticKind::not_supported,
+                      format("kernel `{}` cannot be written for Metal: {}", kernel.name, *problem),
+                      {},
+                      {},
+                      {},
+                      "convert the model to float32, and give operators such as concatenate fewer inputs"};
+  }
+};
+
 }  // namespace
 
-bool is_text_target(const TargetDesc& target) {
-  return target.triple == webgpu_triple || device_kind(target) == "opencl";
-}
+bool is_text_target(const TargetDesc& target) { return is_source_only(target) || device_kind(target) == "opencl"; }
 
 std::unique_ptr<Backend> text_backend(const TargetDesc& target) {
   if (target.triple == webgpu_triple) return std::make_unique<WebGpuBackend>();
+  if (target.triple == hip_triple) return std::make_unique<HipBackend>();
+  if (target.triple == metal_triple) return std::make_unique<MetalBackend>();
   return device_kind(target) == "opencl" ? opencl_backend(target) : c99_backend();
 }
 

@@ -1,4 +1,5 @@
-// Backends that write source: C99 for other compilers, OpenCL C for the driver of a device, WGSL for browsers.
+// Backends that write source: C99 for other compilers, OpenCL C for the driver of a device, HIP C++
+// and Metal for the compilers of AMD and Apple, WGSL for browsers.
 #pragma once
 
 #include <memory>

@@ -156,14 +156,29 @@ std::string CHelpers::dot(DType left, DType right, size_t products) {
 std::string CHelpers::narrow(DType from) {
   if (dialect_.has_double || is_half(from) || from == DType::float32() || from.bits < 32) return {};
   const std::string name = format("relay_narrow_{}", suffix(from));
-  const char* exact = from.is_float() ? "!((double)f == v || isnan(v))" : "($T)f != v";
-  return add(
-      name,
-      filled(format("/* Towards zero, with the last bit set if not exact: as good as v where fewer bits are kept. "
-                    "*/\nstatic inline float {}($T v) {{\n  float f = {}(v);\n  return {} ? "
-                    "{}({}(f) | 1) : f;\n}}\n",
-                    name, dialect_.towards_zero, exact, from_bits(DType::float32()), bits_of(DType::float32())),
-             from));
+  const std::string bits = bits_of(DType::float32()), back = from_bits(DType::float32());
+  const std::string begin = format(
+      "/* Towards zero, with the last bit set if not exact: as good as v where fewer bits are kept. */\n"
+      "{}float {}($T v) {{\n",
+      dialect_.function_begin, name);
+  if (dialect_.towards_zero) {
+    const char* exact = from.is_float() ? "!((double)f == v || isnan(v))" : "($T)f != v";
+    return add(name, filled(format("{}  float f = {}(v);\n  return {} ? {}({}(f) | 1) : f;\n}}\n", begin,
+                                   dialect_.towards_zero, exact, back, bits),
+                            from));
+  }
+  if (from.is_float())
+    return add(name, filled(format("{}  float f = (float)v;\n  if (isnan(v) || (double)f == v) return f;\n"
+                                   "  return {}((fabs((double)f) > fabs(v) ? {}(f) - 1 : {}(f)) | 1);\n}}\n",
+                                   begin, back, bits, bits),
+                            from));
+  const bool is_signed = from.code == DType::Code::Int;
+  return add(name, filled(format("{}  $U u = {};\n  int e = 0;\n"
+                                 "  for (; u >= 0x1000000u; ++e) u = u >> 1 | (u & 1);\n"
+                                 "  float f = ldexp{}((float)u, e);\n  return {};\n}}\n",
+                                 begin, is_signed ? "v < 0 ? 0 - ($U)v : ($U)v" : "v", dialect_.float_end,
+                                 is_signed ? "v < 0 ? -f : f" : "f"),
+                          from));
 }
 
 // Half to even: 11 bits of significand and least exponent -14, or 8 and -126.
@@ -173,18 +188,18 @@ std::string CHelpers::round(DType half) {
   if (!dialect_.has_double) {
     const std::string bits = bits_of(DType::float32()), back = from_bits(DType::float32());
     if (brain)
-      return add(name, filled(format("static inline float {}(float v) {{\n  $U b = {}(v);\n  return isnan(v) ? v : "
+      return add(name, filled(format("{}float {}(float v) {{\n  $U b = {}(v);\n  return isnan(v) ? v : "
                                      "{}((b + 0x7fff + ((b >> 16) & 1)) & 0xffff0000u);\n}}\n",
-                                     name, bits, back),
+                                     dialect_.function_begin, name, bits, back),
                               DType::float32()));
     return add(
         name,
-        filled(format("static inline float {0}(float v) {{\n  $U b = {1}(v), a = b & 0x7fffffffu;\n"
+        filled(format("{3}float {0}(float v) {{\n  $U b = {1}(v), a = b & 0x7fffffffu;\n"
                       "  if (a >= 0x7f800000u) return v;\n"
-                      "  if (a < 0x38800000u) return copysign(rint(v * 16777216.0f) * 5.9604645e-8f, v);\n"
+                      "  if (a < 0x38800000u) return copysign$f(rint$f(v * 16777216.0f) * 5.9604645e-8f, v);\n"
                       "  b = (b + 0xfff + ((b >> 13) & 1)) & 0xffffe000u;\n"
                       "  return {2}((b & 0x7fffffffu) > 0x477fe000u ? (b & 0x80000000u) | 0x7f800000u : b);\n}}\n",
-                      name, bits, back),
+                      name, bits, back, dialect_.function_begin),
                DType::float32()));
   }
   return add(
@@ -200,14 +215,15 @@ std::string CHelpers::load(DType half) {
   const std::string name = format("relay_load_{}", suffix(half));
   const std::string back = from_bits(DType::float32());
   if (half == DType::bfloat16())
-    return add(name, format("static inline float {}({} b) {{ return {}(({})b << 16); }}\n", name,
+    return add(name, format("{}float {}({} b) {{ return {}(({})b << 16); }}\n", dialect_.function_begin, name,
                             dialect_.integer(false, 16), back, dialect_.integer(false, 32)));
   if (!dialect_.has_double)
     return add(name,
-               format("static inline float {0}({2} b) {{\n  {3} s = ({3})(b & 0x8000) << 16, a = b & 0x7fff;\n"
+               format("{5}float {0}({2} b) {{\n  {3} s = ({3})(b & 0x8000) << 16, a = b & 0x7fff;\n"
                       "  if (a < 0x400) return {1}(s | {4}((float)a * 5.9604645e-8f));\n"
                       "  return {1}(s | (a >= 0x7c00 ? 0x7f800000u | (a << 13) : (a << 13) + 0x38000000u));\n}}\n",
-                      name, back, dialect_.integer(false, 16), dialect_.integer(false, 32), bits_of(DType::float32())));
+                      name, back, dialect_.integer(false, 16), dialect_.integer(false, 32), bits_of(DType::float32()),
+                      dialect_.function_begin));
   return add(name, format("static inline float {}(uint16_t b) {{\n  int e = (b >> 10) & 31, m = b & 1023;\n"
                           "  double v = e == 31 ? (m ? NAN : INFINITY) : e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);\n"
                           "  return (float)(b >> 15 ? -v : v);\n}}\n",
@@ -217,15 +233,16 @@ std::string CHelpers::load(DType half) {
 std::string CHelpers::store(DType half) {
   const std::string name = format("relay_store_{}", suffix(half)), bits = bits_of(DType::float32());
   if (half == DType::bfloat16())
-    return add(name, format("static inline {0} {1}(float v) {{ return ({0})({2}(v) >> 16); }}\n",
-                            dialect_.integer(false, 16), name, bits));
+    return add(name, format("{3}{0} {1}(float v) {{ return ({0})({2}(v) >> 16); }}\n", dialect_.integer(false, 16),
+                            name, bits, dialect_.function_begin));
   if (!dialect_.has_double)
-    return add(name, format("static inline {2} {0}(float v) {{\n  {3} b = {1}(v), s = (b >> 16) & 0x8000, a = b & "
-                            "0x7fffffffu;\n  if (a > 0x7f800000u) return ({2})(s | 0x7e00);\n"
-                            "  if (a == 0x7f800000u) return ({2})(s | 0x7c00);\n"
-                            "  if (a < 0x38800000u) return ({2})(s | ({3})(fabs(v) * 16777216.0f));\n"
-                            "  return ({2})(s | ((a - 0x38000000u) >> 13));\n}}\n",
-                            name, bits, dialect_.integer(false, 16), dialect_.integer(false, 32)));
+    return add(name,
+               format("{4}{2} {0}(float v) {{\n  {3} b = {1}(v), s = (b >> 16) & 0x8000, a = b & "
+                      "0x7fffffffu;\n  if (a > 0x7f800000u) return ({2})(s | 0x7e00);\n"
+                      "  if (a == 0x7f800000u) return ({2})(s | 0x7c00);\n"
+                      "  if (a < 0x38800000u) return ({2})(s | ({3})(fabs(v) * 16777216.0f));\n"
+                      "  return ({2})(s | ((a - 0x38000000u) >> 13));\n}}\n",
+                      name, bits, dialect_.integer(false, 16), dialect_.integer(false, 32), dialect_.function_begin));
   return add(
       name,
       format("static inline uint16_t {}(float v) {{\n  int sign = (int)({}(v) >> 31) << 15, e;\n"

@@ -12,6 +12,12 @@ using loop::Scope;
 using loop::Stmt;
 using loop::StmtKind;
 
+// `text` with a number in place of each `mark`.
+static std::string with(std::string text, std::string_view mark, size_t number) {
+  for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), format("{}", number));
+  return text;
+}
+
 std::string CKernelWriter::unique(const std::string& name) {
   std::string base;
   for (char c : name) base += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
@@ -88,22 +94,35 @@ std::string CKernelWriter::static_function(const std::string& task, const std::s
 // Each work-item runs every n-th task of [begin, end), where n is the number of work-items.
 std::string CKernelWriter::entry_of_work_items(const std::string& task, const std::string& body) {
   const Dialect& d = *form_.dialect;
+  const DeviceEntry& device = d.device;
   const char *bytes = d.unsigned_types[0], *position = d.signed_types[3];
   std::vector<std::string> params;
+  auto add = [&](const std::string& text) { params.push_back(text + with(device.number, "$I", params.size())); };
   for (const loop::BufferRef& b : kernel_.params) {
-    const std::string memory = unique(names_[b.get()] + "_memory"), at = unique(names_[b.get()] + "_at");
     const std::string type = d.array_space + std::string(b->read_only ? "const " : "");
-    params.push_back(format("{}{} *{}, {} {}", type, bytes, memory, position, at));
+    if (!device.has_positions) {
+      add(format("{}{} *{}", type, stored_type(b->dtype), names_[b.get()]));
+      continue;
+    }
+    const std::string memory = unique(names_[b.get()] + "_memory"), at = unique(names_[b.get()] + "_at");
+    add(format("{}{} *{}", type, bytes, memory)), add(format("{} {}", position, at));
     if (used_.count(b.get()))
       line(format("{0}{1} *const {2} = ({0}{1} *)({3} + {4});", type, stored_type(b->dtype), names_[b.get()], memory,
                   at));
   }
-  for (const Expr& v : kernel_.shape_vars) params.push_back(format("{} {}", position, names_[v.get()]));
-  params.push_back(format("{0} begin, {0} end", position));
+  std::vector<std::string> sizes;
+  for (const Expr& v : kernel_.shape_vars) sizes.push_back(names_[v.get()]);
+  sizes.insert(sizes.end(), {"begin", "end"});
+  if (*device.sizes_space) add(format("{}{} *sizes", device.sizes_space, position));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (*device.sizes_space)
+      line(d.constant(position, sizes[i], format("sizes[{}]", i)));
+    else
+      add(format("{} {}", position, sizes[i]));
   if (scratch_most_ > 0) {
-    params.push_back(format("{}{} *scratch_memory", d.array_space, bytes));
-    line(format("{0}{1} *const scratch = scratch_memory + get_global_id(0) * {2};", d.array_space, bytes,
-                scratch_most_));
+    add(format("{}{} *scratch_memory", d.array_space, bytes));
+    line(format("{0}{1} *const scratch = scratch_memory + {3} * {2};", d.array_space, bytes, scratch_most_,
+                device.item));
   }
   std::string first = "begin", last = "end";
   if (form_.per_task && !scalar::is_int(form_.per_task, 1)) {
@@ -111,13 +130,11 @@ std::string CKernelWriter::entry_of_work_items(const std::string& task, const st
     const std::string each = in(value(form_.per_task), Prefix);
     first += " * " + each, last += " * " + each;
   }
-  std::string form = "__kernel";
-  if (form_.thread) {
-    form += format(" __attribute__((reqd_work_group_size({}, 1, 1)))", form_.threads);
-    if (used_.count(form_.thread.get()))
-      line(format("const {0} {1} = ({0})get_local_id(0);", index_type(), names_[form_.thread.get()]));
-  }
-  return format("{} void {}({}) {{\n{}{}{}}}\n", form, c_name(kernel_.name), join(params, ", "), shared_, lines(),
+  if (form_.thread && used_.count(form_.thread.get()))
+    line(format("const {0} {1} = ({0}){2};", index_type(), names_[form_.thread.get()], device.thread));
+  return format("{} void {}({}{}) {{\n{}{}{}}}\n",
+                form_.thread ? with(device.of_blocks, "$N", static_cast<size_t>(form_.threads)) : device.plain,
+                c_name(kernel_.name), join(params, ", "), device.built_in, shared_, lines(),
                 items_loop(first, last, task, body));
 }
 
@@ -126,10 +143,10 @@ std::string CKernelWriter::items_loop(const std::string& first, const std::strin
                                       const std::string& body) {
   const Dialect& d = *form_.dialect;
   return format(
-      "  for ({0} {6} = {3} + ({0})get_{7}_id(0); {6} < {4}; {6} += ({0})get_{8}(0)) {{\n"
+      "  for ({0} {6} = {3} + ({0}){7}; {6} < {4}; {6} += ({0}){8}) {{\n"
       "    const {1} {2} = ({1}){6};\n{5}{9}  }}\n",
       d.signed_types[3], index_type(), task, first, last, body, form_.thread ? "group" : "item",
-      form_.thread ? "group" : "global", form_.thread ? "num_groups" : "global_size",
+      form_.thread ? d.device.block : d.device.item, form_.thread ? d.device.blocks : d.device.items,
       shared_.empty() ? "" : format("    {}\n", d.barrier));
 }
 

@@ -32,6 +32,8 @@ struct CKernelForm {
 
 // True if every index of the kernel, and each part of one, is known to fit into int32_t.
 bool has_small_indices(const loop::Kernel& kernel, const CKernelForm& form);
+// The part of a finished kernel that a dialect lacks, as "it computes float64"; unset if there is none.
+std::optional<std::string> missing_in(const loop::Kernel& kernel, const Dialect& dialect, bool (*has_type)(DType));
 // The row-major position of an element.
 scalar::Expr flat_index_of(const loop::Buffer& buffer, const scalar::Exprs& indices);
 

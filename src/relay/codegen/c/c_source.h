@@ -34,6 +34,25 @@ std::string c_source(std::span<const loop::Kernel> kernels);
 // `fine_tasks`: the loops of a task are spread over work-items (loop::spread), as GPUs need it.
 std::string opencl_source(std::span<const loop::Kernel> kernels, bool fine_tasks);
 
+// Kernels as HIP C++ for GPUs of AMD, which compilers of CUDA C++ take too:
+//
+//   extern "C" __global__ void kernel_NAME(const float *data, ..., long long n, ..., long long begin, long long end,
+//                                          unsigned char *scratch_memory)
+//
+// Its arrays, the shape variables, the tasks and, if the kernel has any, scratch memory, as for OpenCL. Blocks and
+// grids have one dimension and any size, except that a kernel with __launch_bounds__(N) needs blocks of N threads.
+// Values are those of the CPU.
+std::string hip_source(std::span<const loop::Kernel> kernels);
+
+// Kernels in Metal's language, for GPUs of Apple. Buffer N is the N-th array of a kernel, the next one is an array of
+// its shape variables, the first task and the end of its tasks, all of 64 bits, and the last one, if the kernel has
+// any, is scratch memory for all threads. A kernel with max_total_threads_per_threadgroup(N) needs groups of N threads.
+// Values are those of the CPU, if the compiler does not take liberties with floats.
+// `kernels`: without metal_problem().
+std::string metal_source(std::span<const loop::Kernel> kernels);
+// The reason why a kernel cannot be written in Metal's language; unset if it can.
+std::optional<std::string> metal_problem(const loop::Kernel& kernel);
+
 // Kernels as WGSL, the language of WebGPU. Each is an entry point over all of its tasks, kernel_NAME. The arrays of all
 // kernels are parts of one buffer, `memory`; the constants relay_array_0, relay_array_1, ... of a pipeline are the
 // first words of the kernel's arrays, and relay_scratch is that of its scratch memory. Values are those of the CPU as

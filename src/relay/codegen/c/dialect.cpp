@@ -48,7 +48,7 @@ std::string Dialect::function(const std::string& result, const std::string& name
   std::vector<std::string> all;
   for (const std::string& parameter : parameters) all.push_back(declared(type, parameter));
   return names_first ? format("fn {}({}) -> {} {{{}}}\n", name, join(all, ", "), result, body)
-                     : format("static inline {} {}({}) {{{}}}\n", result, name, join(all, ", "), body);
+                     : format("{}{} {}({}) {{{}}}\n", function_begin, result, name, join(all, ", "), body);
 }
 
 // Bodies of functions in C99 and OpenCL C.
@@ -235,6 +235,14 @@ const Dialect opencl_c{
     .shared_space = "__local ",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
     .barrier_of_arrays = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    .device = {.plain = "__kernel",
+               .of_blocks = "__kernel __attribute__((reqd_work_group_size($N, 1, 1)))",
+               .item = "get_global_id(0)",
+               .thread = "get_local_id(0)",
+               .block = "get_group_id(0)",
+               .items = "get_global_size(0)",
+               .blocks = "get_num_groups(0)",
+               .has_positions = true},
     .memory = "",
     .names_first = false,
     .integers_wrap = false,
@@ -247,6 +255,135 @@ const Dialect opencl_c{
     .multiply_add = "\n#ifdef RELAY_FMA\n  return fma(a, b, c);\n#else\n  return a * b + c;\n#endif\n",
     .to_integer = "return isnan(v) ? ($R)0 : convert_$R_sat(v);",
     .binary_body = c_binary_body,
+    .unary_body = c_unary_body,
+};
+
+// Keywords of C++ that are none of C.
+static const char* const cpp_keywords[] = {
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "return", "short", "signed", "sizeof", "static", "struct",
+    "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm", "and", "and_eq", "bitand", "bitor",
+    "compl", "not", "not_eq", "or", "or_eq", "xor", "xor_eq", "bool", "true", "false", "catch", "try", "throw", "class",
+    "const_cast", "dynamic_cast", "static_cast", "reinterpret_cast", "constexpr", "consteval", "constinit", "decltype",
+    "delete", "new", "explicit", "export", "friend", "mutable", "namespace", "noexcept", "nullptr", "operator",
+    "private", "protected", "public", "requires", "concept", "co_await", "co_return", "co_yield", "static_assert",
+    "template", "this", "thread_local", "typeid", "typename", "using", "virtual", "wchar_t", "char8_t", "char16_t",
+    "char32_t", "alignas", "alignof",
+    // of Metal
+    "kernel", "device", "constant", "thread", "threadgroup", "vertex", "fragment", "half", "bfloat", "uchar", "ushort",
+    "uint", "ulong", "size_t", "ptrdiff_t", "metal", "ray_data", "object_data", "mesh", "intersection", "visible",
+    "threadgroup_imageblock"};
+static const char* const cpp_functions[] = {
+    "begin",    "end",      "item",     "group",   "sizes",   "scratch",   "scratch_memory", "memcpy", "threadIdx",
+    "blockIdx", "blockDim", "gridDim",  "item_id", "items",   "thread_id", "group_id",       "groups", "as_type",
+    "sqrt",     "floor",    "ceil",     "rint",    "trunc",   "fabs",      "fmod",           "fma",    "pow",
+    "copysign", "ldexp",    "isnan",    "isinf",   "exp",     "log",       "tanh",           "erf",    "sin",
+    "cos",      "tan",      "atan",     "expm1",   "log1p",   "erfc",      "sqrtf",          "floorf", "ceilf",
+    "rintf",    "truncf",   "fabsf",    "fmodf",   "fmaf",    "powf",      "copysignf",      "ldexpf", "expf",
+    "logf",     "tanhf",    "erff",     "sinf",    "cosf",    "tanf",      "atanf",          "expm1f", "log1pf",
+    "erfcf",    "NAN",      "INFINITY", "INT_MIN", "LONG_MIN"};
+
+static const char* const saturating_body =
+    "\n  if (isnan(v)) return 0;\n  if (v <= ($T)$L) return $L;\n  if (v >= ldexp$f(($T)1, $E)) return $G;\n"
+    "  return ($R)v;\n";
+
+// C++ for GPUs of AMD, with what CUDA C++ has too. Both compilers have 64 bits in `long long` only.
+const Dialect hip_c{
+    .name = "HIP C++",
+    .signed_types = {"signed char", "short", "int", "long long"},
+    .unsigned_types = {"unsigned char", "unsigned short", "unsigned int", "unsigned long long"},
+    .float_type = "float",
+    .double_type = "double",
+    .bool_type = "int",
+    .least = {"-128", "-32768", "(-2147483647 - 1)", "(-9223372036854775807LL - 1)"},
+    .greatest = {"127", "32767", "2147483647", "9223372036854775807LL"},
+    .unsigned_greatest = {"255", "65535", "4294967295U", "18446744073709551615ULL"},
+    .int64_begin = "",
+    .int64_end = "LL",
+    .uint64_begin = "",
+    .uint64_end = "ULL",
+    .infinity = "__int_as_float(0x7f800000)",
+    .nan = "__int_as_float(0x7fc00000)",
+    .float_end = "f",
+    .abs = "fabs",
+    .rint = "rint",
+    .array_space = "",
+    .shared_space = "__shared__ ",
+    .barrier = "__syncthreads();",
+    .barrier_of_arrays = "__syncthreads();",
+    .device = {.plain = "extern \"C\" __global__",
+               .of_blocks = "extern \"C\" __global__ __launch_bounds__($N)",
+               .item = "(blockIdx.x * (long long)blockDim.x + threadIdx.x)",
+               .thread = "threadIdx.x",
+               .block = "blockIdx.x",
+               .items = "(gridDim.x * (long long)blockDim.x)",
+               .blocks = "gridDim.x"},
+    .memory = "",
+    .names_first = false,
+    .integers_wrap = false,
+    .keywords = cpp_keywords,
+    .functions = cpp_functions,
+    .has_double = false,
+    .towards_zero = nullptr,
+    .function_begin = "static __device__ inline ",
+    .bits_of = "$R b; memcpy(&b, &v, sizeof b); return b;",
+    .from_bits = "$R v; memcpy(&v, &b, sizeof v); return v;",
+    .multiply_add = " return fma$f(a, b, c); ",
+    .to_integer = saturating_body,
+    .binary_body = c_binary_body,
+    .unary_body = c_unary_body,
+};
+
+// A quotient that is rounded down is computed in double, which Metal lacks.
+static const char* metal_binary_body(BinaryOp op, DType t) {
+  return t.is_float() && op == BinaryOp::FloorDiv ? nullptr : c_binary_body(op, t);
+}
+
+const Dialect metal{
+    .name = "Metal",
+    .signed_types = {"char", "short", "int", "long"},
+    .unsigned_types = {"uchar", "ushort", "uint", "ulong"},
+    .float_type = "float",
+    .double_type = "double",
+    .bool_type = "int",
+    .least = {"-128", "-32768", "(-2147483647 - 1)", "(-9223372036854775807L - 1)"},
+    .greatest = {"127", "32767", "2147483647", "9223372036854775807L"},
+    .unsigned_greatest = {"255", "65535", "4294967295u", "18446744073709551615ul"},
+    .int64_begin = "",
+    .int64_end = "L",
+    .uint64_begin = "",
+    .uint64_end = "ul",
+    .float_end = "",
+    .abs = "fabs",
+    .rint = "rint",
+    .array_space = "device ",
+    .shared_space = "threadgroup ",
+    .barrier = "threadgroup_barrier(mem_flags::mem_threadgroup);",
+    .barrier_of_arrays = "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);",
+    .device = {.plain = "kernel",
+               .of_blocks = "[[max_total_threads_per_threadgroup($N)]] kernel",
+               .item = "item_id",
+               .thread = "thread_id",
+               .block = "group_id",
+               .items = "items",
+               .blocks = "groups",
+               .sizes_space = "constant ",
+               .number = " [[buffer($I)]]",
+               .built_in = ",\n    uint item_id [[thread_position_in_grid]], uint items [[threads_per_grid]],\n"
+                           "    uint thread_id [[thread_position_in_threadgroup]],\n"
+                           "    uint group_id [[threadgroup_position_in_grid]], uint groups [[threadgroups_per_grid]]"},
+    .memory = "",
+    .names_first = false,
+    .integers_wrap = false,
+    .keywords = cpp_keywords,
+    .functions = cpp_functions,
+    .has_double = false,
+    .towards_zero = nullptr,
+    .bits_of = "return as_type<$R>(v);",
+    .from_bits = "return as_type<$R>(b);",
+    .multiply_add = " return fma(a, b, c); ",
+    .to_integer = saturating_body,
+    .binary_body = metal_binary_body,
     .unary_body = c_unary_body,
 };
 

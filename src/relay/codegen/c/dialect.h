@@ -13,6 +13,21 @@ namespace relay::codegen {
 
 inline bool is_half(DType t) { return t.is_float() && t.bits == 16; }
 
+// A kernel that the threads of a device run.
+struct DeviceEntry {
+  // In front of `void kernel_NAME(`, without and with blocks of threads. $N: the threads of a block.
+  const char *plain = "", *of_blocks = "";
+  // Expressions: the numbers of a thread among all and in its block, of a block, and of all threads and blocks.
+  const char *item = "", *thread = "", *block = "", *items = "", *blocks = "";
+  // An array is a memory object and the position of its first byte. Otherwise it is a pointer to its elements.
+  bool has_positions = false;
+  // The space of an array of the shape variables and the tasks, the last parameter but scratch memory; empty if each
+  // is a parameter of its own.
+  const char* sizes_space = "";
+  const char* number = "";    // behind a parameter, with its number $I
+  const char* built_in = "";  // further parameters, which the device sets
+};
+
 struct Dialect {
   const char* name;               // "C99"
   const char* signed_types[4];    // of 8, 16, 32 and 64 bits
@@ -33,6 +48,8 @@ struct Dialect {
   const char* shared_space;       // ... of one that the threads of a block share: "__local "; empty if there are none
   const char* barrier;            // a statement, for all threads of a block
   const char* barrier_of_arrays;  // one that orders accesses of arrays of kernels as well
+  // The entry of a kernel on a device; unset for languages that have no such entries or write them in another form.
+  DeviceEntry device{};
   // A language without pointers: the array of 32-bit words that holds all arrays of kernels. An array is then the
   // number of its first word. Empty for languages with pointers.
   const char* memory;
@@ -42,11 +59,12 @@ struct Dialect {
   std::span<const char* const> keywords;
   std::span<const char* const> functions;  // names that kernels use themselves
   // True if double is always there, and 16-bit floats are converted by way of it. Otherwise they are converted with
-  // integers, and `towards_zero` is a function from any number to float.
+  // integers, and `towards_zero` is a function from any number to float; null if the language has none.
   bool has_double;
   const char* towards_zero;
+  const char* function_begin = "static inline ";
 
-  // --- bodies of helper functions, which are `static inline`. $T: the type of the arguments, $U: the unsigned integer
+  // --- bodies of helper functions. $T: the type of the arguments, $U: the unsigned integer
   // of its size, at least 32 bits; $R: the type of the result; $f: float_end; $W: the bits of the arguments
   const char* bits_of;       // of a float `v`
   const char* from_bits;     // and back, of an integer `b`
@@ -83,6 +101,6 @@ struct Dialect {
   std::string stored_type(DType t) const;
 };
 
-extern const Dialect c99, opencl_c, wgsl;
+extern const Dialect c99, opencl_c, hip_c, metal, wgsl;
 
 }  // namespace relay::codegen

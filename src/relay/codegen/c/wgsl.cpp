@@ -384,19 +384,6 @@ DeviceForm wgsl_form(const loop::Kernel& kernel) {
 
 bool has_type(DType t) { return t == DType::float32() || t == DType::int32() || t == DType::uint32(); }
 
-// The part of an expression that WGSL lacks; empty if there is none.
-std::string missing(const Expr& root) {
-  std::string found;
-  scalar::visit(root, [&](const Expr& e) {
-    const DType t = e->dtype;
-    if (!has_type(t) && !t.is_bool() && !(t == DType::int64() && e->index)) found = t.str();
-    if (e->kind == scalar::Kind::Binary && wgsl_binary_body(e->binary, e->args[0]->dtype) == nullptr &&
-        (e->binary == BinaryOp::FloorDiv || e->binary == BinaryOp::Pow))
-      found = format("{} of {}", scalar::name(e->binary), e->args[0]->dtype.str());
-  });
-  return found;
-}
-
 }  // namespace
 
 std::optional<std::string> wgsl_problem(const loop::Kernel& kernel) {
@@ -404,17 +391,7 @@ std::optional<std::string> wgsl_problem(const loop::Kernel& kernel) {
     if (!has_type(b->dtype)) return format("array `{}` has elements of type {}", b->name, b->dtype.str());
   if (!kernel.shape_vars.empty()) return "its sizes are not constant";
   const DeviceForm device = wgsl_form(kernel);
-  std::string found;
-  loop::visit(
-      device.kernel.body,
-      [&](const loop::Stmt& s) {
-        if (s->kind == loop::StmtKind::Alloc && !has_type(s->buffer->dtype) && !s->buffer->dtype.is_bool())
-          found = s->buffer->dtype.str();
-      },
-      [&](const Expr& e) {
-        if (found.empty()) found = missing(e);
-      });
-  if (!found.empty()) return format("it computes {}", found);
+  if (std::optional<std::string> found = missing_in(device.kernel, wgsl, has_type)) return found;
   if (!has_small_indices(device.kernel, form_of(device))) return "its indices need more than 32 bits";
   return {};
 }

@@ -133,9 +133,10 @@ class OpenClDevice final : public Device {
     RELAY_ASSIGN(const Place source, place_of(from, bytes));
     cl_event event = nullptr;
     const double begin = now_us();
-    RELAY_RETURN_IF_ERROR(done("copying an array on the device",
-                               cl_.clEnqueueCopyBuffer(queue_.get(), source.buffer, target.buffer, source.offset,
-                                                       target.offset, bytes, 0, nullptr, &event)));
+    RELAY_RETURN_IF_ERROR(
+        done("copying an array on the device",
+             cl_.clEnqueueCopyBuffer(queue_.get(), source.buffer, target.buffer, source.offset, target.offset, bytes,
+                                     last_upload_.count(), last_upload_.list(), &event)));
     const std::shared_ptr<Event> ended = started("copy", event, begin);
     add_use(to, bytes, ended), add_use(from, bytes, ended);
     return ok();
@@ -198,8 +199,8 @@ class OpenClDevice final : public Device {
     cl_event event = nullptr;
     const double begin = now_us();
     if (code == CL_SUCCESS)
-      code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle.get(), 1, nullptr, &global, &local, 0, nullptr,
-                                        &event);
+      code = cl_.clEnqueueNDRangeKernel(queue_.get(), kernel.handle.get(), 1, nullptr, &global, &local,
+                                        last_upload_.count(), last_upload_.list(), &event);
     last_ = kernel.name;
     RELAY_RETURN_IF_ERROR(done("a kernel", code));
     const std::shared_ptr<Event> ended = started(kernel.name, event, begin);
@@ -244,6 +245,14 @@ class OpenClDevice final : public Device {
   struct Use {
     const char *begin, *end;
     std::shared_ptr<Event> ended;
+  };
+  // The last transfer to the device, which commands on queue_ wait for. It has ended when the host goes on, but drivers
+  // (Intel's of 2026) let a command on another queue read older memory unless it waits for the event.
+  struct LastUpload {
+    std::shared_ptr<Event> event;
+    cl_event handle = nullptr;
+    cl_uint count() const { return handle ? 1 : 0; }
+    const cl_event* list() const { return handle ? &handle : nullptr; }
   };
   struct Recorded {
     std::string name;
@@ -369,6 +378,7 @@ class OpenClDevice final : public Device {
     RELAY_RETURN_IF_ERROR(done(doing, enqueue(staged ? staged->data() : from, staged ? staged->data() : to,
                                               idle ? CL_TRUE : CL_FALSE, &event)));
     const std::shared_ptr<Event> ended = started(name, event, begin);
+    if (from) last_upload_ = {ended, ended->get()};
     if (idle) return ok();
     RELAY_RETURN_IF_ERROR(wait_for(ended->get(), staged));
     if (to) std::memcpy(to, staged->data(), bytes);
@@ -463,6 +473,7 @@ class OpenClDevice final : public Device {
   OpenClHandle<cl_mem> scratch_;
   size_t scratch_bytes_ = 0;
   std::vector<Use> uses_;  // by what is on queue_, in its order
+  LastUpload last_upload_;
   bool recording_ = false;
   std::vector<Recorded> recorded_;
   std::map<std::string, std::weak_ptr<BuiltProgram>> programs_;  // by source
