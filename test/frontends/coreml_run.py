@@ -26,8 +26,8 @@ import relay
 
 PACKAGES = ROOT / "build" / "test-coreml"
 _OPERATIONS, _LAYERS, _TORCH = "converters/mil/mil/ops", "test/neural_network", "converters/mil/frontend/torch/test"
-# Those of operations and layers, and then those of the converter from PyTorch, whose tens of thousands of cases take
-# pytest minutes to collect.
+# Tests of operations and layers, then of the converter from PyTorch: pytest takes minutes to collect its tens of
+# thousands of cases.
 STAGES = (
     ((_OPERATIONS, "tests"), (_LAYERS, "test_numpy_nn_layers.py"), (_LAYERS, "test_quantization.py")),
     ((_TORCH, "test_torch_ops.py"),),
