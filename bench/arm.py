@@ -4,11 +4,11 @@
     make bench-arm                                all networks; writes the page
     bench/arm.py --only resnet18                  this one; writes no page
 
-Networks have random weights. They are compiled for Cortex-A53 and Cortex-A72 in float32, and quantised to int8 with
-32-bit sums. The multiply-adds of a kernel are spread over the iterations of its main loop: the innermost loop with the
-most multiply-adds. llvm-mca predicts the cycles of an iteration, with all data in the L1 cache. What is outside of main
-loops is not counted. Where Winograd's algorithm is chosen, the direct kernel is counted, which is compiled beside it
-for values that are too large.
+Networks have random weights. They are compiled for Cortex-A53 and Cortex-A72 in float32, and quantised to int8: with
+sums of 32 bits alone, and with pairs of products that are added in 16 bits. The multiply-adds of a kernel are spread
+over the iterations of its main loop: the innermost loop with the most multiply-adds. llvm-mca predicts the cycles of
+an iteration, with all data in the L1 cache. What is outside of main loops is not counted. Where Winograd's algorithm
+is chosen, the direct kernel is counted, which is compiled beside it for values that are too large.
 """
 
 import argparse
@@ -31,6 +31,8 @@ from main_loops import kernels, main_loop  # noqa: E402
 PAGE = ROOT / "docs" / "benchmarks" / "arm.md"
 RELAY = ROOT / "build/release/bin/relay"
 PROCESSORS = ["cortex-a53", "cortex-a72"]
+# By column of the paper: the model, and what is left out of the processor.
+KINDS = {"float32": ("float32", ""), "8/32": ("int8", ",-smull"), "8/16": ("int8", "")}
 INPUTS = {"resnet18": (1, 3, 224, 224), "mobilenet_v2": (1, 3, 224, 224), "inception_v3": (1, 3, 299, 299)}
 # Milliseconds of Roesch et al. 2019 in float32, in 8 bits with sums of 32 bits, and with sums of 16 bits: Raspberry Pi
 # 3 with Cortex-A53, RK3399 with Cortex-A72. The paper's MobileNet has another version.
@@ -77,14 +79,30 @@ def cycles_of(loop, processor, known={}):  # noqa: B006
     return known[text, processor]
 
 
+def terms(text):
+    """Products that a dot product in a tensor expression adds; 1 for a product."""
+    found = re.match(r"\w*dot_\w+\(", text)
+    if not found:
+        return 1
+    depth = commas = 0
+    for letter in text[found.end() :]:
+        depth += (letter in "([") - (letter in ")]")
+        if depth < 0:
+            break
+        commas += letter == "," and depth == 0
+    return (commas + 1) // 2
+
+
 def products(text):
-    """The multiply-adds of a group, from its tensor expressions: sums of products."""
-    total = 0
+    """The multiply-adds of a group, from its tensor expressions: sums of products or of dot products. Also the number
+    of these."""
+    total = steps = 0
     for line in text.splitlines():
-        if found := re.search(r"= sum\(([^()]*)\) .* \* .*: \w+\[([\d, ]*)\]$", line.strip()):
-            sizes = [*re.findall(r"< (\d+)", found[1]), *re.findall(r"\d+", found[2])]
-            total += math.prod(map(int, sizes))
-    return total
+        if found := re.search(r"= sum\(([^()]*)\) (.* \* .*): \w+\[([\d, ]*)\]$", line.strip()):
+            sizes = [*re.findall(r"< (\d+)", found[1]), *re.findall(r"\d+", found[3])]
+            steps += math.prod(map(int, sizes))
+            total += math.prod(map(int, sizes)) * terms(found[2])
+    return total, steps
 
 
 def compilation_of(model, processor, folder):
@@ -101,8 +119,8 @@ def count(compilation, processor):
         group = kernel["groups"][0]
         if texts["te"][group] is None or groups[group]["algorithm"] == "winograd":
             continue
-        multiply_adds = products(texts["strings"][texts["te"][group]]) * kernel["calls"]
-        if multiply_adds == 0 or (kernel["flops"] or 0) < multiply_adds:  # it prepares data for the kernel that does
+        multiply_adds, steps = (n * kernel["calls"] for n in products(texts["strings"][texts["te"][group]]))
+        if multiply_adds == 0 or (kernel["flops"] or 0) < steps:  # it prepares data for the kernel that does
             continue
         assembly = kernels(texts["strings"][texts["asm"][number]])
         loop = main_loop(assembly.get(kernel["name"], []))
@@ -134,7 +152,8 @@ HEAD = """# ARM processors, by instruction counts
 their processors, and counts from the assembly code: instructions of the main loops of all kernels with multiply-adds,
 and cycles that `llvm-mca` of LLVM 22 predicts for them if all data is in the L1 cache. Weights are random. Where Relay
 chooses Winograd's algorithm, the direct kernel beside it is counted. The paper's MobileNet is the first version, and
-this one the second.
+this one the second. 8/32 and 8/16 are 8-bit values with sums of 32 bits, and with pairs of products that are added in
+16 bits first. Both have the same results, bit for bit.
 
 """
 COLUMNS = ["network", "processor", "values", "million multiply-adds", "instructions for each", "million cycles"]
@@ -143,20 +162,19 @@ TAIL = """
 Main loops that access the stack, of all kernels of all rows: {spilling}. Multiply-adds of kernels whose main loop is
 not recognised are left out: at most {left_out:.1f} % of a row.
 
-The paper's third column, 8-bit values with 16-bit sums, gave it speed-ups of {least:.1f} to {most:.1f}; such sums may
-overflow. Here, pairs of products are added in 16 bits where the weight proves that they fit, and pairs in 32 bits.
-Results are those of 32-bit sums, bit for bit. Longer sums do not fit for usual weights: with data of -128, the
-magnitudes of the weights in a sum may add up to 255, which is about twice the greatest weight. The gain in memory is
-not counted.
+The paper's sums of 16 bits gave it speed-ups of {least:.1f} to {most:.1f}; such sums may overflow. Here, pairs of
+products are added in 16 bits where the weight proves that they fit, and pairs in 32 bits. Longer sums do not fit for
+usual weights: with data of -128, the magnitudes of the weights in a sum may add up to 255, which is about twice the
+greatest weight. The gain in memory is not counted.
 """
 
 
 def page(rows):
     text = HEAD + f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}\n"
-    for (name, processor), (floats, integers) in rows.items():
-        paper = PAPER[name, processor]
-        for kind, c in (("float32", floats), ("8/32", integers)):
-            speed_up = ["", ""] if c is floats else [f"{floats.cycles / c.cycles:.2f}", f"{paper[0] / paper[1]:.2f}"]
+    for (name, processor), counted in rows.items():
+        for kind, c, paper in zip(KINDS, counted, PAPER[name, processor], strict=True):
+            gains = [f"{counted[0].cycles / c.cycles:.2f}", f"{PAPER[name, processor][0] / paper:.2f}"]
+            speed_up = ["", ""] if kind == "float32" else gains
             cells = [name, processor, kind, f"{c.multiply_adds / 1e6:.0f}", f"{c.instructions / c.multiply_adds:.3f}"]
             cells += [f"{c.cycles / 1e6:.0f}", f"{c.multiply_adds / c.cycles:.2f}", *speed_up]
             text += f"| {' | '.join(cells)} |\n"
@@ -184,8 +202,9 @@ def main():
         for name in names:
             model = ROOT / "models" / f"{name}.onnx"
             integers = quantised(model, name, folder)
+            models = {"float32": model, "int8": integers}
             for processor in PROCESSORS:
-                made = [compilation_of(m, processor, folder) for m in (model, integers)]
+                made = [compilation_of(models[m], processor + without, folder) for m, without in KINDS.values()]
                 rows[name, processor] = [count(compilation, processor) for compilation in made]
                 print(name, processor, *rows[name, processor], flush=True)
     text = page(rows)

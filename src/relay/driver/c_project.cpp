@@ -16,6 +16,7 @@
 #include "relay/ir/rewrite.h"
 #include "relay/op/op.h"
 #include "relay/runtime/preparations.h"
+#include "relay/target/others/others.h"
 #include "relay/typing/typing.h"
 
 namespace relay::driver {
@@ -79,8 +80,19 @@ static Diagnostics ports_without_c(const runtime::Program& program) {
   return out;
 }
 
-static Status check_machine_code(const TargetDesc& target, const c_project::Options& options) {
+static bool computes_in_floats(const loop::Kernel& kernel) {
+  bool found = false;
+  loop::visit(
+      kernel.body, [](const loop::Stmt&) {},
+      [&](const scalar::Expr& e) {
+        found |= e->dtype.is_float() && (e->kind == scalar::Kind::Binary || e->kind == scalar::Kind::Unary);
+      });
+  return found;
+}
+
+static Status check_machine_code(const Compiled& compiled, const c_project::Options& options) {
   if (!options.machine_code) return ok();
+  const TargetDesc& target = compiled.report.target;
   auto refused = [](std::string message, std::string help) {
     return Diagnostic{DiagnosticKind::bad_option, std::move(message), {}, {}, {}, std::move(help)};
   };
@@ -88,13 +100,18 @@ static Status check_machine_code(const TargetDesc& target, const c_project::Opti
       !codegen::device_kind(target).empty())
     return refused(format("--kernels object writes code of a processor, but the target is {}", target.name),
                    "name a processor with --target, such as cortex-a72, sve-256, rv64gcv or cortex-m55");
+  // LLVM calls __mulsf3 there, and Arm's C libraries have __aeabi_fmul.
+  if (!target::has_float_unit(target) && starts_with(target.triple, "thumb") &&
+      std::ranges::any_of(compiled.built.kernels, computes_in_floats))
+    return refused(format("--kernels object has no floats for {}, which has no float unit", target.name),
+                   "write the kernels in C, which is the default, or quantise the network");
   if (options.library_math)
     return refused("--library-math applies to kernels in C", "leave out one of --library-math and --kernels object");
   return ok();
 }
 
 Status check_c_project(const Compiled& compiled, const c_project::Options& options) {
-  RELAY_RETURN_IF_ERROR(check_machine_code(compiled.report.target, options));
+  RELAY_RETURN_IF_ERROR(check_machine_code(compiled, options));
   const runtime::Program& program = *compiled.built.program;
   Diagnostics errors;
   if (!program.is_graph()) {
@@ -121,6 +138,20 @@ Status check_c_project(const Compiled& compiled, const c_project::Options& optio
   for (Diagnostic& d : c_project::refusals(program, options)) errors.push_back(std::move(d));
   if (errors.empty()) return ok();
   return errors;
+}
+
+std::string note_on_floats(const Compiled& compiled) {
+  if (target::has_float_unit(compiled.report.target)) return "";
+  std::vector<std::string> names;
+  for (const loop::Kernel& kernel : compiled.built.kernels)
+    if (computes_in_floats(kernel)) names.push_back(kernel.name);
+  if (names.empty()) return "";
+  const size_t count = names.size(), shown = std::min<size_t>(count, 4);
+  names.resize(shown);
+  return format(
+      "{} has no float unit: {} of {} kernels compute in floats, by functions of the C library, such as {}; relay "
+      "quantize MODEL --keep-float never has integers in their place",
+      compiled.report.target.name, count, compiled.built.kernels.size(), join(names, ", "));
 }
 
 // This machine, by default without multiply-adds: its results have the bits of C that does not contract. It has at
@@ -274,7 +305,8 @@ static Result<std::string> kernels_as_object(const Compiled& compiled, const std
 Result<CProject> c_project(const Compiled& compiled, std::vector<runtime::Value> inputs, c_project::Options options) {
   RELAY_RETURN_IF_ERROR(check_c_project(compiled, options));
   const TargetDesc& target = compiled.report.target;
-  options.rounds_once = options.machine_code && target.has_fma;
+  options.rounds_once =
+      options.machine_code && target.has_fma && std::ranges::any_of(compiled.built.kernels, computes_in_floats);
   RELAY_ASSIGN(Recorded recorded, record(compiled, inputs, options.rounds_once));
   options.target = target.name, options.version = version;
   options.big_endian = starts_with(target.triple, "s390x") || starts_with(target.triple, "powerpc64-");

@@ -19,6 +19,9 @@ constexpr double cache_shares[] = {0.5, 0.375, 0.25, 0.125};
 // not_supported for each construct of the program that has no C form, all of them at once. `compiled`: not run yet.
 Status check_c_project(const Compiled& compiled, const c_project::Options& options);
 
+// A note on the kernels that compute in floats, if the target has no float unit; otherwise empty.
+std::string note_on_floats(const Compiled& compiled);
+
 // The inputs of the recorded run. `texts`: arguments of --input; the other inputs are random. `most`: upper bounds of
 // sizes, which are the sizes of random inputs.
 Result<std::vector<runtime::Value>> recorded_inputs(const ir::Module& module, const std::vector<std::string>& texts,

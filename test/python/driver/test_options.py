@@ -22,7 +22,9 @@ OWN_FLAGS = {
     "--aot": "the option executor, in the form that suits a file",
     "--json": "the form of the report",
     "--candidates": "a second result",
-    **dict.fromkeys(["--name", "--weights-file", "--library-math", "--memory-limit", "--input"], "C projects"),
+    **dict.fromkeys(
+        ["--name", "--weights-file", "--library-math", "--kernels", "--memory-limit", "--input"], "C projects"
+    ),
     **dict.fromkeys(["--max", "--memory", "--arena"], "C projects"),
 }
 OWN_PARAMETERS = {

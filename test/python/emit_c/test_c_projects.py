@@ -467,3 +467,25 @@ def test_the_header_is_also_that_of_a_program_in_cpp(tmp_path):
     c_projects.run(
         "g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", folder / "user.cpp"
     )
+
+
+@pytest.mark.parametrize(("target", "board"), [("cortex-m0", "cortex-m0"), ("cortex-m3", None), ("rv32imac", "rv32")])
+def test_kernels_in_floats_are_named_if_the_processor_has_no_float_unit(tmp_path, target, board):
+    model = saved(mlp(), tmp_path / "net.relay")
+    command = "compile", model, "--emit", "c-project", "-o", tmp_path / "project"
+    done = cli(*command, "--target", target)
+    assert re.search(
+        rf"{target} has no float unit: \d+ of \d+ kernels compute in floats, .* fused_nn_dense", done.stderr
+    )
+    assert "no float unit" not in cli(*command, "--target", "cortex-m4").stderr
+    (tmp_path / "sums.relay").write_text(
+        VERSION + "def @main(%x: Tensor[(4, 8), int32]) { add(sum(%x, axis=[1]), 3) }\n"
+    )
+    integers = cli(
+        "compile", tmp_path / "sums.relay", "--emit", "c-project", "-o", tmp_path / "sums", "--target", target
+    )
+    assert integers.returncode == 0 and "no float unit" not in integers.stderr
+    if board and c_projects.BOARDS[board].is_here():
+        for kernels in ("c", "object") if target == "rv32imac" else ("c",):
+            folder = c_projects.write(model, tmp_path / kernels, "--target", target, "--kernels", kernels)
+            assert "model: ok" in c_projects.self_test(folder, board)

@@ -1,5 +1,6 @@
 """C projects whose kernels are machine code: on this machine, and with vectors of emulated processors."""
 
+import re
 import subprocess
 
 import c_projects
@@ -110,6 +111,7 @@ def test_two_networks_in_one_program(network, tmp_path):
     [
         ([], "but the target is portable"),
         (["--target", "wasm32-simd128"], "but the target is wasm32-simd128"),
+        (["--target", "cortex-m3"], "has no floats for cortex-m3, which has no float unit"),
         (["--target", "haswell", "--library-math"], "--library-math applies to kernels in C"),
     ],
 )
@@ -122,3 +124,25 @@ def test_targets_without_machine_code(network, tmp_path, options, words):
 def test_kernels_apply_to_c_projects_only(network, tmp_path):
     done = cli("compile", network, "--emit", "wasm", "--kernels", "object", "-o", tmp_path / "package")
     assert done.returncode == 1 and "--kernels applies to C projects" in done.stderr
+
+
+@pytest.mark.skipif(not c_projects.VECTORS["neon"].is_here(), reason="needs aarch64-linux-gnu-gcc and qemu-aarch64")
+@pytest.mark.parametrize("target", ["cortex-a53", "cortex-a53,-smull"])
+def test_sums_of_16_and_of_32_bits_have_the_same_bits(tmp_path, target):
+    """Extreme bytes: all -128 beside weights of -128 and -127, whose pairs are the greatest that 16 bits hold."""
+    random = np.random.default_rng(0)
+    weight = np.where(random.random((32, 96)) < 0.5, -128, random.integers(-127, 128, (32, 96))).astype("int8")
+    weight[:, 1::2] = np.maximum(weight[:, 1::2], -127)
+    data = np.where(random.random((5, 96)) < 0.5, -128, random.integers(-128, 128, (5, 96))).astype("int8")
+    data[0] = weight[0] = -128
+    weight[0, 1::2] = -127
+    x = relay.var("x", shape=data.shape, dtype="int8")
+    y = relay.nn.dense(x, relay.const(weight), units=32, out_dtype="int32")
+    relay.IRModule.from_expr(relay.Function([x], y)).save(tmp_path / "dense.relay")
+    np.save(tmp_path / "x.npy", data)
+    options = ["--kernels", "object", "--target", target, "--input", f"x={tmp_path / 'x.npy'}"]
+    folder = c_projects.write(tmp_path / "dense.relay", tmp_path / "project", *options)
+    assert "machine code are rounded once" not in (folder / "main.c").read_text()  # bits are compared
+    want = re.search(r"expected_\w+\[160\] = \{([^}]*)\}", (folder / "test_vectors.h").read_text())[1]
+    assert np.array_equal(np.array(want.split(","), "int64"), (data.astype("int64") @ weight.T.astype("int64")).ravel())
+    assert "model: ok" in c_projects.self_test(folder, "neon")

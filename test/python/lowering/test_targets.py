@@ -56,6 +56,7 @@ OTHERS = {
     "armv7-neon": 40, "avr": 83, "hexagon": 164, "lanai": 244, "loongarch64-lsx": 258, "mips64-msa": 8, "msp430": 105,
     "powerpc64le": 21, "riscv32": 243, "s390x": 22, "sparcv9": 43, "wasm32-simd128": None, "wasm32-threads": None,
     "cortex-m4": 40, "cortex-m7": 40, "cortex-m33": 40, "cortex-m55": 40, "riscv64": 243,
+    "cortex-m0": 40, "cortex-m3": 40, "rv32imac": 243,
 }  # fmt: skip
 
 

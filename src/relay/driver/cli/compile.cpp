@@ -164,6 +164,7 @@ static Status compile_folder(const CompileVerbOptions& options, driver::FileForm
     RELAY_RETURN_IF_ERROR(form == driver::FileForm::CProject ? write_project(options, model, compiled)
                                                              : write_package(options, form, model, compiled));
     print_notes(compiled.report);
+    if (const std::string note = driver::note_on_floats(compiled); !note.empty()) print_message(note);
     return ok();
   };
   const int64_t limit = options.project.memory_limit;

@@ -8,6 +8,8 @@ namespace relay::target {
 // for the rest, C compilers use them. Clocks are those of common boards, and rates those of the reference manuals (Arm
 // DDI 0403, DDI 0489: VFMA 3 cycles on Cortex-M4, VDIV and VSQRT 14); none is measured.
 #define RELAY_SCALAR_CORE(fma, ghz) 4, fma, ghz, 14, 14, 60, 60, 60, 240, 16, 256, 512, 1, 0.5, 0.3
+// Without a float unit: functions of the C library, of about 50 instructions for a product or a sum.
+#define RELAY_INTEGER_CORE(ghz) 4, 0.01, ghz, 200, 300, 900, 500, 700, 2500, 16, 256, 512, 1, 0.5, 0.3
 
 // Unmeasured figures: those of a mid-range core. Only vectors, registers and multiply-adds matter here.
 #define RELAY_MIDDLING 1, 1.5, 20, 20, 24, 40, 40, 40, 32, 512, 2048, 15, 8, 4
@@ -18,6 +20,7 @@ struct Other {
   const char* triple;
   bool has_fma;
   int vector_registers;
+  bool has_floats = true;
 };
 }  // namespace
 
@@ -25,6 +28,9 @@ struct Other {
 // XCore no object files; for M68k, VE and Xtensa, LLVM 22 itself fails on a convolution.
 static const Other others_table[] = {
     {{"portable", "generic", "", RELAY_SCALAR_CORE(1, 1)}, "portable-unknown-unknown", false, 16},
+    {{"cortex-m0", "cortex-m0", "", RELAY_INTEGER_CORE(0.05)}, "thumbv6m-none-eabi", false, 16, false},
+    {{"cortex-m3", "cortex-m3", "", RELAY_INTEGER_CORE(0.1)}, "thumbv7m-none-eabi", false, 16, false},
+    {{"rv32imac", "generic-rv32", "m a c", RELAY_INTEGER_CORE(0.1)}, "riscv32-unknown-elf", false, 16, false},
     {{"cortex-m4", "cortex-m4", "vfp4d16sp dsp", RELAY_SCALAR_CORE(0.33, 0.1)}, "thumbv7em-none-eabihf", true, 32},
     {{"cortex-m7", "cortex-m7", "fp-armv8d16 dsp", RELAY_SCALAR_CORE(0.5, 0.4)}, "thumbv7em-none-eabihf", true, 32},
     {{"cortex-m33", "cortex-m33", "fp-armv8d16sp dsp", RELAY_SCALAR_CORE(0.33, 0.1)},
@@ -49,6 +55,7 @@ static const Other others_table[] = {
     {{"sparcv9", "niagara4", "", 16, RELAY_MIDDLING}, "sparcv9-unknown-linux-gnu", false, 16},
 };
 #undef RELAY_MIDDLING
+#undef RELAY_INTEGER_CORE
 #undef RELAY_SCALAR_CORE
 
 static std::vector<Row> rows() {
@@ -68,6 +75,11 @@ static Result<TargetDesc> describe(std::string_view text) {
   set_instructions(described);
   RELAY_RETURN_IF_ERROR(leave_out(described, std::span(parts).subspan(1)));
   return described;
+}
+
+bool has_float_unit(const TargetDesc& target) {
+  return std::ranges::none_of(others_table,
+                              [&](const Other& other) { return !other.has_floats && target.name == other.row.name; });
 }
 
 codegen::TargetDef others() {

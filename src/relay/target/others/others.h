@@ -10,4 +10,7 @@ namespace relay::target {
 
 codegen::TargetDef others();
 
+// False for processors on which floats are computed by functions of the C library.
+bool has_float_unit(const TargetDesc& target);
+
 }  // namespace relay::target
