@@ -1,9 +1,8 @@
 // Backends for devices that programs reach through a driver (runtime/devices/device.h): kernels are text, which the
-// driver compiles. c/c_backend.cpp derives OpenCL C, HIP C++, Metal and WGSL from this, llvm/nvptx/ptx_backend.cpp PTX,
-// and llvm/spirv/spirv.cpp SPIR-V.
+// driver compiles. c/c_backend.cpp derives OpenCL C, HIP C++, Metal and WGSL from this, and
+// llvm/nvptx/ptx_backend.cpp PTX.
 #pragma once
 
-#include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
@@ -15,11 +14,6 @@ namespace relay::codegen {
 inline std::string_view device_kind(const TargetDesc& target) {
   if (target.triple == "opencl") return "opencl";
   return target.triple == "nvptx64-nvidia-cuda" ? "cuda" : "";
-}
-
-// True for OpenCL devices that get SPIR-V instead of source.
-inline bool writes_spirv(const TargetDesc& target) {
-  return device_kind(target) == "opencl" && std::ranges::find(target.features, "+spirv") != target.features.end();
 }
 
 // The triple of WebGPU, whose programs run in browsers and not by this runtime.

@@ -242,7 +242,16 @@ static void count_copies(const runtime::Program& program, CompileReport& report)
   for (auto& [memories, row] : rows) report.copies.push_back(std::move(row));
 }
 
-Status check_runs_here(const TargetDesc& target) { return runtime::check_machine(exec::artifact_target(target)); }
+Status check_runs_here(const TargetDesc& target) {
+  if (!codegen::is_source_only(target)) return runtime::check_machine(exec::artifact_target(target));
+  return Diagnostic{
+      DiagnosticKind::bad_option,
+      format("the model is compiled for {}, whose kernels are source text that Relay does not run", target.name),
+      {},
+      {},
+      {},
+      "print them with --emit c; to run them on this machine, choose a target that `relay doctor` lists"};
+}
 
 static Result<exec::BuildOptions> build_options(const Options& options) {
   exec::BuildOptions build{.target = options.lower.target,
@@ -252,15 +261,6 @@ static Result<exec::BuildOptions> build_options(const Options& options) {
                            .keeps_subnormals = options.lower.numerics == lower::Numerics::Ieee};
   Status runs_here = check_runs_here(options.lower.target);
   if (runs_here && codegen::device_kind(options.lower.target).empty()) return build;
-  if (options.run.make_executable && codegen::is_source_only(options.lower.target))
-    return Diagnostic{
-        DiagnosticKind::bad_option,
-        format("the model is compiled for {}, whose kernels are source text that Relay does not run",
-               options.lower.target.name),
-        {},
-        {},
-        {},
-        "print them with --emit c; to run them on this machine, choose a target that `relay doctor` lists"};
   if (!runs_here && options.run.make_executable) return runs_here.errors();
   RELAY_ASSIGN(build.host, find_target("native"));
   return build;
