@@ -474,8 +474,8 @@ Status Executable::run_graph(std::span<const Tensor> inputs, std::span<Tensor> o
   {
     std::lock_guard<std::mutex> lock(mutex_);
     prepared->idle.push_back(std::move(graph));
-    // The model keeps the arena of one run. Those of further runs at the same time return to the arrays that the process
-    // keeps for reuse, except those with memory of devices, which takes long to get.
+    // The model keeps the arena of one run. Those of further runs at the same time return to the arrays that the
+    // process keeps for reuse, except those with memory of devices, which takes long to get.
     if (arenas_.empty() || !plan.device_arena_bytes.empty()) arenas_.push_back(std::move(arena));
   }
   if (!status) return status;
