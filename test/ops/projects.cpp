@@ -35,6 +35,14 @@ struct Written {
   Tensors outputs;
 };
 
+// A graph's outputs, or the tensors that a program with functions returns.
+Tensors outputs_of(const c_project::Recording& recording) {
+  Tensors out = recording.outputs;
+  for (const c_project::Recorded& one : recording.results)
+    if (one.tensor) out.push_back(*one.tensor);
+  return out;
+}
+
 Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::string& name,
                         const Settings& settings) {
   ir::Module module;
@@ -49,12 +57,12 @@ Result<Written> written(const ExampleCase& c, const Tensors& inputs, const std::
     RELAY_ASSIGN(
         driver::JsPackage made,
         driver::js_package(compiled, values, {.name = name, .model = c.name, .weights_file = settings.weights_file}));
-    return Written{std::move(made.package.files), std::move(made.recording.outputs)};
+    return Written{std::move(made.package.files), outputs_of(made.recording)};
   }
   c_project::Options how;
   how.name = name, how.model = c.name, how.weights_file = settings.weights_file, how.machine_code = settings.object;
   RELAY_ASSIGN(driver::CProject made, driver::c_project(compiled, values, how));
-  return Written{std::move(made.project.files), std::move(made.recording.outputs)};
+  return Written{std::move(made.project.files), outputs_of(made.recording)};
 }
 
 json row(const ExampleCase& c, const std::string& name, const Settings& settings) {
