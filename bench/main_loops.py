@@ -32,7 +32,7 @@ MULTIPLY_ADDS = [
 ]
 # Multiply-adds for each float32 lane of a vector register of SVE or RISC-V.
 FOR_EACH_LANE = [(r"vf(macc|madd|nmsac|mul)\.v[vf]", 1), (r"fm(la|ad|ls|sb)\s+z\d+\.s", 1)]
-STACK = re.compile(r"\[(sp|x29)\b|\((sp|s0)\)")
+STACK = re.compile(r"[\[(](sp|x29|s0)\b")
 JUMP = re.compile(r"(?:b\.?\w*|cbn?z|tbn?z|bne|beq|blt|bge|bltu|bgeu|bnez|beqz|j)\b.*?(\.L\w+)\s*$")
 
 
@@ -52,7 +52,10 @@ class Loop(NamedTuple):
 
     @property
     def stack_accesses(self):
-        return [line for line in self.lines if STACK.search(line)]
+        # x29 and s0 are the frame's address unless the loop writes them.
+        written = {line.split()[1].rstrip(",") for line in self.lines if " " in line or "\t" in line}
+        found = [(line, STACK.search(line)) for line in self.lines]
+        return [line for line, access in found if access and (access[1] == "sp" or access[1] not in written)]
 
 
 def kernels(assembly):

@@ -244,13 +244,14 @@ static void count_copies(const runtime::Program& program, CompileReport& report)
 
 Status check_runs_here(const TargetDesc& target) {
   if (!codegen::is_source_only(target)) return runtime::check_machine(exec::artifact_target(target));
-  return Diagnostic{
-      DiagnosticKind::bad_option,
-      format("the model is compiled for {}, whose kernels are source text that Relay does not run", target.name),
-      {},
-      {},
-      {},
-      "print them with --emit c; to run them on this machine, choose a target that `relay doctor` lists"};
+  const char* kind = target.triple == codegen::hip_triple ? "rocm:" : "";
+  return Diagnostic{DiagnosticKind::bad_option,
+                    format("the model is compiled for {}{}, whose kernels are source text that Relay does not run",
+                           kind, target.name),
+                    {},
+                    {},
+                    {},
+                    "print them with --emit c, or leave the target out to compile for this machine's CPU"};
 }
 
 static Result<exec::BuildOptions> build_options(const Options& options) {
