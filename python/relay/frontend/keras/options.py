@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ..shared.listed import names_by_first
+
 KNOWN = (3, 15)  # the newest Keras whose options are listed
 # Options of any layer, and those that matter for training only.
 _OF_ALL = frozenset({
@@ -204,17 +206,7 @@ ZeroPadding3D: data_format padding
 """
 
 
-def _read() -> dict[str, frozenset[str]]:
-    found, name = {}, ""
-    for line in _TEXT.strip().splitlines():
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-            found[name] = []
-        found[name] += line.split()
-    return {name: frozenset(options) for name, options in found.items()}
-
-
-OPTIONS = _read()
+OPTIONS = names_by_first(_TEXT)
 
 
 def is_newer(version: str) -> bool:

@@ -6,6 +6,8 @@ begin with an underscore are notes of TensorFlow's passes.
 
 from __future__ import annotations
 
+from ..shared.listed import names_by_first
+
 _TEXT = """
 Abs: T
 AccumulateNV2: N T shape
@@ -373,17 +375,7 @@ _FusedMatMul: transpose_a transpose_b T num_args fused_ops epsilon leakyrelu_alp
 """
 
 
-def _read() -> dict[str, frozenset[str]]:
-    found, name = {}, ""
-    for line in _TEXT.strip().splitlines():
-        if not line.startswith(" "):
-            name, _, line = line.partition(":")
-            found[name] = []
-        found[name] += line.split()
-    return {name: frozenset(attributes) for name, attributes in found.items()}
-
-
-ATTRIBUTES = _read()
+ATTRIBUTES = names_by_first(_TEXT)
 
 
 def unknown(op: str, attributes) -> list[str]:
