@@ -204,8 +204,9 @@ class CudaDevice final : public Device {
       return begin(known->operations);
     }
     if (known->program == nullptr) RELAY_RETURN_IF_ERROR(capture(known));
-    for (const BoundOperation& one : known->operations)
-      if (one.kernel != nullptr) last_ = one.kernel->name;
+    const auto last = std::find_if(known->operations.rbegin(), known->operations.rend(),
+                                   [](const BoundOperation& one) { return one.kernel != nullptr; });
+    if (last != known->operations.rend()) last_ = last->kernel->name;
     return done("a graph of kernels", cuda_.launch_graph(known->program, stream_));
   }
 
