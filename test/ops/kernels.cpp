@@ -1,5 +1,5 @@
-// Writes the kernels of operators' examples as PTX, OpenCL C, HIP C++ or Metal, one file for each operator, and what a GPU can run of a
-// kernel:
+// Writes the kernels of operators' examples as PTX, OpenCL C, HIP C++ or Metal, one file for each operator, and the
+// part of a GPU that a kernel can occupy:
 //
 //   relay_op_kernels --target cuda:sm_80 --to FOLDER [--only 'nn.conv.*'] [--first] [--shard 1/4]
 //   relay_op_kernels --target opencl:generic --to FOLDER ...

@@ -1,5 +1,5 @@
-// HIP C++ and Metal: the text, what is refused, and the results of kernels. A C++ compiler takes both languages with the
-// stand-ins below, so that their kernels run here, by the threads of blocks of threads, against the interpreter.
+// HIP C++ and Metal: the text, what is refused, and the results of kernels. A C++ compiler takes both languages with
+// the stand-ins below, so that their kernels run here, by the threads of blocks of threads, against the interpreter.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -22,9 +22,9 @@ using loop::test::parsed;
 
 TEST(Hip, Text) {
   const std::string text = hip_source({{parsed(loop::test::reversed_rows("n"))}});
-  EXPECT_EQ(
-      text.substr(text.find("extern")),
-      R"(extern "C" __global__ __launch_bounds__(6) void kernel_reversed(const float *x, float *y, long long n, long long begin, long long end) {
+  EXPECT_EQ(text.substr(text.find("extern")),
+            R"(extern "C" __global__ __launch_bounds__(6) void kernel_reversed(const float *x, float *y, long long n, )"
+            R"(long long begin, long long end) {
   __shared__ float row[6];
   __shared__ float row_2[6];
   const long long thread_2 = (long long)threadIdx.x;
@@ -46,9 +46,9 @@ TEST(Hip, Text) {
 
 TEST(Metal, Text) {
   const std::string text = metal_source({{parsed(loop::test::reversed_rows("n"))}});
-  EXPECT_EQ(
-      text.substr(text.find("[[max")),
-      R"([[max_total_threads_per_threadgroup(6)]] kernel void kernel_reversed(device const float *x [[buffer(0)]], device float *y [[buffer(1)]], constant long *sizes [[buffer(2)]],
+  EXPECT_EQ(text.substr(text.find("[[max")),
+            R"([[max_total_threads_per_threadgroup(6)]] kernel void kernel_reversed(device const float *x )"
+            R"([[buffer(0)]], device float *y [[buffer(1)]], constant long *sizes [[buffer(2)]],
     uint item_id [[thread_position_in_grid]], uint items [[threads_per_grid]],
     uint thread_id [[thread_position_in_threadgroup]],
     uint group_id [[threadgroup_position_in_grid]], uint groups [[threadgroups_per_grid]]) {
@@ -89,7 +89,7 @@ TEST(Metal, Refused) {
             "");
 }
 
-// --- results ----------------------------------------------------------------------------------------------------------
+// --- results ---------------------------------------------------------------------------------------------------------
 
 // Threads of a block run at once, and blocks one after another, so that shared arrays may be static.
 const char* const common = R"(
@@ -152,8 +152,8 @@ template <typename To, typename From> static To as_type(From from) { To to; memc
 struct Language {
   const char *name, *stand_in;
   std::string (*source)(std::span<const loop::Kernel>);
-  // The body of a lambda of `b` and `t`, the numbers of a block and of a thread in it, that calls kernel $K with $A, its
-  // arrays and scratch memory.
+  // The body of a lambda of `b` and `t`, the numbers of a block and of a thread in it, that calls kernel $K with $A,
+  // its arrays and scratch memory.
   const char* call;
   bool sizes_in_array;
 };
@@ -270,8 +270,9 @@ TEST(DeviceDialects, RandomKernels) {
 
 // Conversions between widths, where each language has functions of its own: halves to even, saturation, NaN.
 TEST(DeviceDialects, Conversions) {
-  const loop::Kernel kernel = parsed(
-      R"(kernel narrowed(i: int64[24] read, f: float32[24] read, h: float16[24], b: bfloat16[24], c: float16[24], s: int8[24], u: uint16[24], l: int64[24], m: bfloat16[24]), shape (), task t < 24 {
+  const loop::Kernel kernel =
+      parsed(R"(kernel narrowed(i: int64[24] read, f: float32[24] read, h: float16[24], b: bfloat16[24], c: )"
+             R"(float16[24], s: int8[24], u: uint16[24], l: int64[24], m: bfloat16[24]), shape (), task t < 24 {
   h[t] = float16(i[t])
   b[t] = bfloat16(i[t])
   c[t] = float16(f[t])
@@ -321,8 +322,9 @@ TEST(DeviceDialects, Conversions) {
 }
 
 TEST(DeviceDialects, FloatsOf64Bits) {
-  const loop::Kernel kernel = parsed(
-      R"(kernel narrowed(x: float64[8] read, h: float16[8], b: bfloat16[8], i: int32[8], q: float64[8]), shape (), task t < 8 {
+  const loop::Kernel kernel =
+      parsed(R"(kernel narrowed(x: float64[8] read, h: float16[8], b: bfloat16[8], i: int32[8], q: float64[8]), shape )"
+             R"((), task t < 8 {
   h[t] = float16(x[t])
   b[t] = bfloat16(x[t])
   i[t] = int32(x[t])

@@ -8,8 +8,8 @@ namespace relay::transform {
 
 constexpr int64_t most_of_sums = int64_t{1} << 30;
 
-// The largest sum of magnitudes among the weights of one output: those with the same index along the axis `channel`.
-// Of all weights if it is negative.
+// The largest sum of magnitudes among the weights of one output: those with the same index along the axis `channel`, or
+// all if it is negative.
 int64_t largest_weight_sum(const Tensor& weight, int64_t channel);
 
 // True for data of int16 and a constant weight of int8 without zero points, if int32 holds the sums of their products.
